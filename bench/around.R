@@ -129,7 +129,8 @@ if (grepl("mixture", chosen) || chosen == "") {
 }
 line("mixture: print", 0.05, print(mixture))
 line("mixture: plot", 1, plot(mixture))
-line("mixture: coclustering 2,000 x 4,000", 1, coclustering(mixture), TRUE)
+line("mixture: coclustering 2,000 x 4,000", 1, invisible(coclustering(mixture)),
+     TRUE)
 
 # ---- densities ---------------------------------------------------------------
 

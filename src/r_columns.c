@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "numeric/convergence.h"
+#include "numeric/equal.h"
 #include "numeric/mixture.h"
 #include "r_args.h"
 #include "routines.h"
@@ -181,6 +182,28 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     if (j % 256 == 0)
       R_CheckUserInterrupt();
   }
+  UNPROTECT(1);
+  return result;
+}
+
+/* z: draws x observations, whole numbers from 0 to 65535.  The share of draws in
+ * which two observations have the same, observations x observations. */
+SEXP C_coclustering(SEXP z) {
+  size_t draws, n;
+  check_columns(z, "z", &draws, &n);
+  const size_t rows = equal_rows(draws);
+  unsigned short *labels =
+    (unsigned short *)R_alloc(args_product(rows, n), sizeof *labels);
+  for (size_t j = 0; j < n; j++)
+    for (size_t s = 0; s < rows; s++) {
+      const double label = s < draws ? REAL(z)[s + draws * j] : 0.0;
+      if (!(label >= 0.0 && label <= 65535.0))
+        Rf_error("`z` must be whole numbers from 0 to 65535");
+      labels[s + rows * j] = (unsigned short)label;
+    }
+  args_product(n, n);
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)n, (int)n));
+  equal_shares(labels, draws, n, REAL(result));
   UNPROTECT(1);
   return result;
 }

@@ -48,6 +48,7 @@
   ROUTINE(convergence, 1)             \
   ROUTINE(column_quantiles, 2)        \
   ROUTINE(column_moments, 1)          \
+  ROUTINE(coclustering, 1)            \
   ROUTINE(mixture_quantiles, 3)       \
   ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
@@ -100,6 +101,7 @@ SEXP C_hash(SEXP x, SEXP code);
 SEXP C_convergence(SEXP draws);
 SEXP C_column_quantiles(SEXP values, SEXP probs);
 SEXP C_column_moments(SEXP values);
+SEXP C_coclustering(SEXP z);
 SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs);
 SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);

@@ -129,6 +129,7 @@ good_logistic <- function() {
     C_column_quantiles = list(
       values = matrix(sin(1:12), 6), probs = c(0.05, 0.5)
     ),
+    C_coclustering = list(z = matrix(as.double(1:12 %% 3), 6)),
     C_column_moments = list(values = matrix(sin(1:12), 6)),
     C_mixture_quantiles = list(
       mean = matrix(sin(1:12), 6), sd = as.double(1:6), probs = c(0.05, 0.5)
@@ -382,7 +383,9 @@ wrong_altogether <- function(attempts, name, n, arguments) {
 
 is_right <- function(name, value) {
   name == "C_file_size_signal" && is.logical(value) ||
-    name %in% c("C_design_columns", "C_column_moments") &&
+    name %in% c(
+      "C_design_columns", "C_column_moments", "C_coclustering"
+    ) &&
       identical(value, matrix(1, 1, 1)) ||
     name == "C_process_started" && is.factor(value) ||
     name == "C_hash" && is.logical(value) ||
