@@ -88,18 +88,13 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
 
 # The expected responses. tails: NULL for their means alone.
 mean_responses <- function(response, at, tails) {
-  if (is.null(at$sd)) {
-    values <- response_mean(response, at$mean)
-    return(if (is.null(tails)) {
-      data.frame(mean = column_moments(values)$mean)
-    } else {
-      draws_table(values, tails)
-    })
-  }
-  values <- response_moments(response, at$mean, at$sd, !is.null(tails))
   if (is.null(tails)) {
-    return(data.frame(mean = column_moments(values$mean)$mean))
+    return(data.frame(mean = mean_over_draws(response, at)))
   }
+  if (is.null(at$sd)) {
+    return(draws_table(response_mean(response, at$mean), tails))
+  }
+  values <- response_moments(response, at$mean, at$sd)
   ends <- mixture_quantiles(at$mean, at$sd, tails)
   cbind(
     mixture_table(values$mean, values$sd, NULL),

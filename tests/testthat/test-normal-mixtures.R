@@ -112,3 +112,21 @@ test_that("linear predictors are those of plain R, for any number of draws", {
     )
   }
 })
+
+test_that("single outcomes are those of the binomial distribution", {
+  withr::local_seed(5)
+  response <- structure(
+    list(link = "logit"), class = "binomial_response"
+  )
+  at <- list(mean = matrix(rnorm(200, rep(c(-5, 0, 1, 5), each = 50)), 50))
+  tails <- c(0.1, 0.9)
+  single <- single_outcomes(response, at, tails)
+  for (i in 1:4) {
+    share <- plogis(at$mean[, i])
+    expect_equal(single$mean[i], mean(share))
+    expect_equal(single$sd[i], sqrt(mean(share) * (1 - mean(share))))
+    expect_equal(
+      c(single$lower[i], single$upper[i]), binomial_quantiles(share, 1, tails)
+    )
+  }
+})
