@@ -302,7 +302,8 @@ new_observations.binomial_response <- function(response, at, size, scale,
   )
 }
 
-# The means over the draws of the expected responses; at: as in new_observations().
+# The means over the draws of the expected responses; at: as in
+# new_observations().
 mean_over_draws <- function(response, at) {
   column_moments(if (is.null(at$sd)) {
     response_mean(response, at$mean)

@@ -259,8 +259,9 @@ halve_brackets <- function(u, cdf, bracket, call) {
 }
 
 # The next place to look at between a and b. In cells of little probability: a
-# little below and then above the linear interpolation, nearer each time, since its
-# error is of the order of the square of the cell; the middle every fifth time.
+# little below and then above the linear interpolation, nearer each time, since
+# its error is of the order of the square of the cell; the middle every fifth
+# time.
 near_root <- function(a, b, f_a, f_b, u, middle, step) {
   turn <- step %% 5
   if (turn == 4) {
