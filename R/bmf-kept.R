@@ -73,15 +73,23 @@ over_draws <- function(kept, f, hyper = FALSE) {
   }), recursive = FALSE)
 }
 
-# Linear predictors of known pairs with the centre: draws x pairs.
-linear_draws <- function(kept, user, item) {
-  parts <- lapply(seq_along(kept$states), function(k) {
-    if (length(kept$which[[k]]) == 0) {
-      return(NULL)
-    }
-    bmf_linear(kept$model, kept$states[[k]], user, item, kept$which[[k]])
-  })
-  kept$model$center + do.call(rbind, parts)
+# Linear predictors of known pairs: draws x pairs, or their moments as
+# bmf_linear() gives them.
+linear_draws <- function(kept, user, item, moments = FALSE) {
+  draws <- Map(function(state, which) {
+    state$factor_draws[which]
+  }, kept$states, kept$which)
+  bmf_linear(
+    kept$model, unlist(draws, recursive = FALSE), user, item, moments
+  )
+}
+
+# Mean and variance over the draws.
+linear_moments <- function(kept, user, item) {
+  moments <- linear_draws(kept, user, item, moments = TRUE)
+  data.frame(
+    mean = moments$mean, variance = moments$m2 / length(kept$noise)
+  )
 }
 
 # Normal distribution of the factors of a user ("u") or item ("v") not seen
@@ -212,14 +220,14 @@ pair_frame <- function(model, pairs, ...) {
   out
 }
 
-# f(rows) for blocks of pairs, so that a matrix draws x pairs stays below 32 MB.
+# f(rows) for blocks of pairs, so that a matrix draws x pairs stays at 8 MB.
 # The results are bound by rows.
 by_blocks <- function(pairs, draws, f) {
   n <- length(pairs$user)
   if (n == 0) {
     return(f(integer()))
   }
-  size <- max(1, floor(4e6 / draws))
+  size <- max(1, floor(1e6 / draws))
   starts <- seq(1, n, by = size)
   parts <- lapply(starts, function(start) {
     f(seq.int(start, min(n, start + size - 1)))

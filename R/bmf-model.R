@@ -574,24 +574,14 @@ bmf_sizes <- function(model, n = model$n) {
   )
 }
 
-# Linear predictors, without the constant, of pairs of codes: draws of the set
-# (those of `which`) x pairs.
-bmf_linear <- function(model, state, user, item,
-                       which = seq_along(state$factor_draws)) {
+# Linear predictors of pairs of codes, of the factors in `draws`, a list: draws x
+# pairs. moments: list(mean, m2), their mean over the draws and their sum of
+# squared deviations from it.
+bmf_linear <- function(model, draws, user, item, moments = FALSE) {
   .Call(
-    C_bmf_linear, bmf_sizes(model), state$factor_draws[which],
-    as.integer(user), as.integer(item), FALSE
+    C_bmf_linear, bmf_sizes(model), draws, as.integer(user),
+    as.integer(item), as.double(model$center), moments
   )
-}
-
-# Their mean and sum of squared deviations over the set, and its size.
-bmf_linear_moments <- function(model, state, user, item,
-                               which = seq_along(state$factor_draws)) {
-  moments <- .Call(
-    C_bmf_linear, bmf_sizes(model), state$factor_draws[which],
-    as.integer(user), as.integer(item), TRUE
-  )
-  c(moments, count = length(which))
 }
 
 # The same at `predict_at`, over every kept draw, with the mean of 1 / beta.

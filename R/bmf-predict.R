@@ -209,10 +209,9 @@ pair_moments <- function(kept, pairs, stand_ins = NULL) {
 
 # moments: of the rating given a draw, draws x pairs
 mean_moments <- function(moments) {
-  mean <- colMeans(moments$mean)
-  away <- moments$mean - rep(mean, each = nrow(moments$mean))
+  of_mean <- column_moments(moments$mean)
   data.frame(
-    mean = mean, variance = colMeans(away^2),
+    mean = of_mean$mean, variance = of_mean$squares / nrow(moments$mean),
     noise = colMeans(moments$variance)
   )
 }
@@ -235,16 +234,22 @@ draw_stand_ins_rated <- function(kept, pairs) {
 }
 
 linear_pair_moments <- function(kept, pairs) {
-  draws <- length(kept$noise)
-  by_blocks(pairs, draws, function(rows) {
-    moments <- new_pair_moments(kept, some_pairs(pairs, rows))
-    mean <- colMeans(moments$mean)
-    spread <- colMeans((moments$mean - rep(mean, each = draws))^2)
-    if (!is.null(moments$extra)) {
-      spread <- spread + colMeans(moments$extra)
-    }
-    data.frame(mean = mean, variance = spread)
-  })
+  new <- is.na(pairs$user) | is.na(pairs$item)
+  out <- linear_moments(
+    kept, ifelse(new, 1L, pairs$user), ifelse(new, 1L, pairs$item)
+  )
+  if (any(new)) {
+    pairs <- some_pairs(pairs, which(new))
+    out[new, ] <- by_blocks(pairs, length(kept$noise), function(rows) {
+      moments <- new_pair_moments(kept, some_pairs(pairs, rows))
+      own <- column_moments(moments$mean)
+      data.frame(
+        mean = own$mean,
+        variance = own$squares / nrow(moments$mean) + colMeans(moments$extra)
+      )
+    })
+  }
+  out
 }
 
 predict_interval <- function(kept, pairs, interval, level) {

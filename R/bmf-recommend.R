@@ -228,9 +228,9 @@ best_unseen <- function(kept, codes, n, at_least) {
     if (length(left) == 0) {
       return(NULL)
     }
-    moments <- kept_moments(kept, rep(codes[[k]], length(left)), left)
+    pairs <- list(user = rep(codes[[k]], length(left)), item = left)
+    moments <- pair_moments(kept, pairs)
     probability <- if (!is.null(at_least)) {
-      pairs <- list(user = rep(codes[[k]], length(left)), item = left)
       probability_at_least(kept, pairs, at_least)
     }
     top <- utils::head(order(-(probability %||% moments$mean), left), n)
@@ -256,31 +256,6 @@ probability_at_least <- function(kept, pairs, at_least) {
     below <- rating_below(kept, rep(at_least, length(rows)), latent)[, 2L]
     cbind(1 - below)
   })[, 1L]
-}
-
-# As pair_moments() for known pairs; without a matrix of draws if the rating is
-# the latent value.
-kept_moments <- function(kept, user, item) {
-  if (is_latent(kept$model)) {
-    return(pair_moments(kept, list(user = user, item = item)))
-  }
-  parts <- lapply(seq_along(kept$states), function(k) {
-    bmf_linear_moments(
-      kept$model, kept$states[[k]], user, item, kept$which[[k]]
-    )
-  })
-  count <- vapply(parts, function(part) as.double(part$count), 0)
-  parts <- parts[count > 0]
-  count <- count[count > 0]
-  mean <- Reduce(`+`, Map(function(part, n) n * part$mean, parts, count)) /
-    sum(count)
-  m2 <- Reduce(`+`, Map(function(part, n) {
-    part$m2 + n * (part$mean - mean)^2
-  }, parts, count))
-  list(
-    mean = kept$model$center + mean, variance = m2 / sum(count),
-    noise = mean(kept$noise)
-  )
 }
 
 recommended <- function(model, pairs, best, ends) {

@@ -320,23 +320,24 @@ probability_below <- function(value, latent) {
   colMeans(matrix(stats::pnorm(z), draws))
 }
 
-# The smallest value with at least the probability p at or below it, over all
-# draws, for each pair.
-rating_quantile <- function(kept, latent, p) {
+# The smallest values with at least the probabilities `probs` at or below them,
+# over all draws: pairs x probs.
+rating_quantiles <- function(kept, latent, probs) {
   if (is_ordinal(kept$model)) {
     probability <- rating_probabilities(kept, latent)
     last <- ncol(probability)
-    code <- 1L
+    code <- matrix(1L, nrow(probability), length(probs))
     up_to <- 0
     for (c in seq_len(last - 1L)) {
       up_to <- up_to + probability[, c]
-      code <- code + (up_to < p)
+      code <- code + outer(up_to, probs, `<`)
     }
-    return(kept$model$response$values[code])
+    code[] <- kept$model$response$values[code]
+    return(code)
   }
-  end <- mixture_quantile(latent$mean, latent$sd, p)
+  ends <- t(mixture_quantiles(latent$mean, latent$sd, probs))
   range <- kept$model$response$range
-  if (is.null(range)) end else clip(end, range)
+  if (is.null(range)) ends else clip(ends, range)
 }
 
 # The ends of the central interval of the rating, or of its mean given a draw:
@@ -345,17 +346,12 @@ rating_quantile <- function(kept, latent, p) {
 rating_ends <- function(kept, latent, level, interval = "prediction") {
   tails <- central_tails(level)
   if (interval == "prediction") {
-    return(cbind(
-      rating_quantile(kept, latent, tails[[1L]]),
-      rating_quantile(kept, latent, tails[[2L]])
-    ))
+    return(rating_quantiles(kept, latent, tails))
   }
   if (is_latent(kept$model)) {
-    latent <- list(mean = rating_moments(kept, latent)$mean, sd = 0)
+    return(t(column_quantiles(rating_moments(kept, latent)$mean, tails)))
   }
-  sd <- matrix(latent$sd, nrow(latent$mean), ncol(latent$mean))
-  ends <- mixture_table(latent$mean, sd, tails)
-  cbind(ends$lower, ends$upper)
+  t(mixture_quantiles(latent$mean, latent$sd, tails))
 }
 
 # The log density of the model, draws x pairs: of ordinal ratings the log

@@ -425,13 +425,10 @@ coclustering <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
   z <- kept_allocations(fit, rlang::current_env())
   model <- fit_part(fit, "model")
-  shared <- 0
-  for (c in seq_len(model$k)) {
-    shared <- shared + crossprod(z == c)
-  }
   names <- rownames(model$data$x)
-  n <- model$rows
-  matrix(shared / nrow(z), n, n, dimnames = list(names, names))
+  shared <- .Call(C_coclustering, z)
+  dimnames(shared) <- if (!is.null(names)) list(names, names)
+  shared
 }
 
 # The draws of z of all chains, draws x observations.

@@ -61,8 +61,8 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
     return(data.frame(mean = none, sd = none, lower = none, upper = none))
   }
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
-  most <- if (is.null(rows$group)) 8e6 else 4e6
-  parts <- lapply(row_blocks(n, nrow(draws), most = most), function(block) {
+  # blocks of 8 MB: larger ones wait for memory
+  parts <- lapply(row_blocks(n, nrow(draws), most = 1e6), function(block) {
     i <- order[block]
     moments <- function(draws) {
       predictor_moments(model, draws, rows_at_places(rows, i))
@@ -88,28 +88,26 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
 
 # The expected responses. tails: NULL for their means alone.
 mean_responses <- function(response, at, tails) {
-  if (is.null(at$sd)) {
-    values <- response_mean(response, at$mean)
-    out <- data.frame(mean = colMeans(values))
-    return(if (is.null(tails)) out else cbind(out, mean_spread(values, tails)))
-  }
-  values <- response_moments(response, at$mean, at$sd, !is.null(tails))
-  out <- data.frame(mean = colMeans(values$mean))
   if (is.null(tails)) {
-    return(out)
+    return(data.frame(mean = mean_over_draws(response, at)))
   }
-  ends <- mixture_table(at$mean, at$sd, tails)
-  out$sd <- mixture_table(values$mean, values$sd, NULL)$sd
-  out$lower <- response_mean(response, ends$lower)
-  out$upper <- response_mean(response, ends$upper)
-  out
+  if (is.null(at$sd)) {
+    return(draws_table(response_mean(response, at$mean), tails))
+  }
+  values <- response_moments(response, at$mean, at$sd)
+  ends <- mixture_quantiles(at$mean, at$sd, tails)
+  cbind(
+    mixture_table(values$mean, values$sd, NULL),
+    two_ends(response_mean(response, ends))
+  )
 }
 
-mean_spread <- function(values, tails) {
-  bounds <- column_quantiles(values, tails)
+# As mixture_table(), of draws.
+draws_table <- function(values, tails) {
+  moments <- column_moments(values)
   data.frame(
-    sd = column_sds(values), lower = bounds[1L, ],
-    upper = bounds[2L, ]
+    mean = moments$mean, sd = sqrt(moments$squares / (nrow(values) - 1)),
+    two_ends(column_quantiles(values, tails))
   )
 }
 

@@ -261,17 +261,22 @@ new_observations <- function(response, at, size, scale, tails) {
 }
 #' @exportS3Method
 new_observations.normal_response <- function(response, at, size, scale, tails) {
-  sd <- if (is.null(at$sd)) {
-    outer(scale, 1 / sqrt(size))
-  } else {
+  sd <- if (!is.null(at$sd)) {
     sqrt(at$sd^2 + outer(scale^2, 1 / size))
+  } else if (length(unique(size)) == 1L) {
+    scale / sqrt(size[[1L]])
+  } else {
+    outer(scale, 1 / sqrt(size))
   }
-  data.frame(mean = colMeans(at$mean), mixture_table(at$mean, sd, tails))
+  mixture_table(at$mean, sd, tails)
 }
 #' @exportS3Method
 new_observations.binomial_response <- function(response, at, size, scale,
                                                tails) {
   trials <- size %||% rep(1, ncol(at$mean))
+  if (all(trials == 1)) {
+    return(single_outcomes(response, at, tails))
+  }
   # a normal eta by some of its quantiles
   count <- max(15, ceiling(1000 / nrow(at$mean)))
   z <- stats::qnorm((seq_len(count) - 0.5) / count)
@@ -285,7 +290,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
       response, at$mean[, i], at$sd[, i] %||% numeric(nrow(at$mean))
     )
     p <- mean(own$mean)
-    variance <- mixture_sd(cbind(own$mean), cbind(own$sd))^2
+    variance <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)$sd^2
     m <- trials[[i]]
     c(
       m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),
@@ -294,6 +299,26 @@ new_observations.binomial_response <- function(response, at, size, scale,
   }, numeric(4))
   stats::setNames(
     as.data.frame(t(table)), c("mean", "sd", "lower", "upper")
+  )
+}
+
+# The means over the draws of the expected responses; at: as in
+# new_observations().
+mean_over_draws <- function(response, at) {
+  column_moments(if (is.null(at$sd)) {
+    response_mean(response, at$mean)
+  } else {
+    response_moments(response, at$mean, at$sd, spread = FALSE)$mean
+  })$mean
+}
+
+# Of one trial each: a success has the probability `mean`.
+single_outcomes <- function(response, at, tails) {
+  p <- mean_over_draws(response, at)
+  end <- function(tail) ifelse(1 - p >= tail, 0, 1)
+  data.frame(
+    mean = p, sd = sqrt(p * (1 - p)), lower = end(tails[[1L]]),
+    upper = end(tails[[2L]])
   )
 }
 

@@ -6,7 +6,8 @@
 # REGEX chooses lines by name. LIBRARY is another folder with gibbsite, for the
 # times of another build. Processor seconds, each of one call after a first one
 # (of `library` a new session with R itself; of searches and predictions the
-# first call), beside the budget in seconds. A busy machine shows larger figures.
+# first call), beside the budget in seconds; tables of 1e5 rows are not printed. A
+# busy machine shows larger figures.
 arguments <- commandArgs(trailingOnly = TRUE)
 chosen <- if (length(arguments) > 0L) arguments[[1L]] else ""
 if (length(arguments) > 1L) .libPaths(c(arguments[[2L]], .libPaths()))
@@ -88,10 +89,16 @@ if (grepl("regression", chosen) || chosen == "") {
   logistic <- fixed(gibbs_logistic, I(y > 0) ~ ., wide[1:11])
 }
 line("regression: plot", 1, plot(regression))
-line("regression: predict 1e5 rows", 1, predict(regression, large), TRUE)
+line("regression: predict 1e5 rows", 1,
+     invisible(predict(regression, large)), TRUE)
 line("regression: interval of 1e5 rows", 1,
-     predict(regression, large, interval = "mean"), TRUE)
-line("regression: logistic, predict 1e5 rows", 1, predict(logistic, large),
+     invisible(predict(regression, large, interval = "mean")), TRUE)
+line("regression: predictions of 1e5 rows", 3,
+     invisible(predict(regression, large, interval = "prediction")), TRUE)
+line("regression: logistic, predict 1e5 rows", 1,
+     invisible(predict(logistic, large)), TRUE)
+line("regression: logistic, interval of 1e5 rows", 3,
+     invisible(predict(logistic, large, type = "response", interval = "mean")),
      TRUE)
 
 # ---- ratings -----------------------------------------------------------------
@@ -106,9 +113,9 @@ if (grepl("ratings", chosen) || chosen == "") {
   ))
 }
 line("ratings: print", 0.05, print(ratings))
-line("ratings: predict 1e5 pairs", 2, predict(ratings, pairs), TRUE)
+line("ratings: predict 1e5 pairs", 2, invisible(predict(ratings, pairs)), TRUE)
 line("ratings: 1e5 pairs with intervals", 2,
-     predict(ratings, pairs, interval = "prediction"), TRUE)
+     invisible(predict(ratings, pairs, interval = "prediction")), TRUE)
 line("ratings: recommend for a user", 0.05, recommend(ratings, users[[1L]]))
 line("ratings: plot", 1, plot(ratings))
 
@@ -122,7 +129,8 @@ if (grepl("mixture", chosen) || chosen == "") {
 }
 line("mixture: print", 0.05, print(mixture))
 line("mixture: plot", 1, plot(mixture))
-line("mixture: coclustering 2,000 x 4,000", 1, coclustering(mixture), TRUE)
+line("mixture: coclustering 2,000 x 4,000", 1, invisible(coclustering(mixture)),
+     TRUE)
 
 # ---- densities ---------------------------------------------------------------
 
@@ -134,4 +142,5 @@ line("density: laplace of 50 parameters", 5,
      laplace(quadratic(50), stats::setNames(rep(1, 50), paste0("a", 1:50)),
              seed = 1, progress = FALSE), TRUE)
 line("density: 5e5 draws by inversion", 1,
-     sample_inverse_cdf(5e5, function(x) stats::pgamma(x, 2), c(0, Inf)), TRUE)
+     sample_inverse_cdf(5e5, cdf = function(x) stats::pgamma(x, 2), lower = 0),
+     TRUE)

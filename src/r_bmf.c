@@ -321,38 +321,81 @@ static SEXP new_moments(size_t pairs) {
   return moments;
 }
 
-/* Linear predictors of the pairs (user, item), codes from 1, in each of the draws
- * (a list of raw vectors): draws x pairs; or, with moments, list(mean, m2), m2 the
- * sum of squared deviations. */
-SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
-                  SEXP moments) {
-  const bmf_data sizes = unpack_sizes(sizes_list);
-  const size_t pairs = (size_t)Rf_xlength(user), d = sizes.d;
-  const int *users = unpack_codes(user, "user", pairs, sizes.n);
-  const int *items = unpack_codes(item, "item", pairs, sizes.m);
-  if (TYPEOF(draws) != VECSXP || TYPEOF(moments) != LGLSXP ||
-      XLENGTH(moments) != 1 || pairs > INT_MAX)
-    Rf_error("`draws` must be a list and `moments` TRUE or FALSE");
-  const size_t count = (size_t)XLENGTH(draws);
-  const int all = LOGICAL(moments)[0] != TRUE;
-  SEXP result = PROTECT(all ? Rf_allocMatrix(REALSXP, (int)count, (int)pairs)
-                            : new_moments(pairs));
-  double *mean = all ? NULL : REAL(VECTOR_ELT(result, 0));
-  double *m2 = all ? NULL : REAL(VECTOR_ELT(result, 1));
-  for (size_t s = 0; s < count; s++) {
-    const float *u = unpack_factors(VECTOR_ELT(draws, (R_xlen_t)s), &sizes);
-    const float *v = u + sizes.n * d;
+typedef struct {
+  bmf_data sizes;
+  SEXP draws; /* a list of raw vectors */
+  bmf_codes pairs;
+  double center;
+} pair_request;
+
+static const float *request_draw(const pair_request *r, size_t s) {
+  return unpack_factors(VECTOR_ELT(r->draws, (R_xlen_t)s), &r->sizes);
+}
+
+/* Pairs at a time. */
+enum { NEAR = 256 };
+
+/* Of the pairs from `first` on, at most so many that their numbers stay in the
+ * processor's cache. */
+static bmf_codes next_pairs(const pair_request *r, size_t first) {
+  const size_t left = r->pairs.count - first;
+  return (bmf_codes){r->pairs.user + first, r->pairs.item + first,
+                     left < NEAR ? left : NEAR};
+}
+
+/* out: draws x pairs, in turn those of a few draws, which are neighbours. */
+static void fill_predictors(const pair_request *r, double *out) {
+  const size_t count = (size_t)XLENGTH(r->draws), few = 8;
+  for (size_t s = 0; s < count; s += few) {
+    const size_t end = count - s < few ? count : s + few;
     R_CheckUserInterrupt();
-    for (size_t p = 0; p < pairs; p++) {
-      const double value =
-        bmf_predictor_single(u + ((size_t)users[p] - 1) * d,
-                             v + ((size_t)items[p] - 1) * d, d, sizes.biases);
-      if (all)
-        REAL(result)[s + count * p] = value;
-      else
-        bmf_welford(value, (double)s + 1.0, mean + p, m2 + p);
+    for (size_t p = 0; p < r->pairs.count; p += NEAR) {
+      const bmf_codes some = next_pairs(r, p);
+      for (size_t i = s; i < end; i++)
+        bmf_values_single(&r->sizes, request_draw(r, i), &some, r->center,
+                          out + count * p + i, count);
     }
   }
+}
+
+/* mean, m2: a number for each pair. */
+static void fill_moments(const pair_request *r, double *mean, double *m2) {
+  double value[NEAR];
+  for (size_t s = 0; s < (size_t)XLENGTH(r->draws); s++) {
+    const float *draw = request_draw(r, s);
+    R_CheckUserInterrupt();
+    for (size_t p = 0; p < r->pairs.count; p += NEAR) {
+      const bmf_codes some = next_pairs(r, p);
+      bmf_values_single(&r->sizes, draw, &some, r->center, value, 1);
+      bmf_welford(value, some.count, (double)s + 1.0, mean + p, m2 + p);
+    }
+  }
+}
+
+/* Linear predictors of the pairs (user, item), codes from 1, in each of the draws
+ * (a list of raw vectors), with the constant `center`: draws x pairs; or, with
+ * moments, list(mean, m2), m2 the sum of squared deviations. */
+SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
+                  SEXP center, SEXP moments) {
+  pair_request r = {.sizes = unpack_sizes(sizes_list), .draws = draws};
+  const size_t pairs = (size_t)Rf_xlength(user);
+  r.pairs = (bmf_codes){unpack_codes(user, "user", pairs, r.sizes.n),
+                        unpack_codes(item, "item", pairs, r.sizes.m), pairs};
+  if (TYPEOF(draws) != VECSXP || TYPEOF(moments) != LGLSXP ||
+      XLENGTH(moments) != 1 || pairs > INT_MAX || XLENGTH(draws) > INT_MAX)
+    Rf_error("`draws` must be a list and `moments` TRUE or FALSE");
+  if (TYPEOF(center) != REALSXP || XLENGTH(center) != 1)
+    Rf_error("`center` must be a number");
+  r.center = REAL(center)[0];
+  if (LOGICAL(moments)[0] == TRUE) {
+    SEXP result = PROTECT(new_moments(pairs));
+    fill_moments(&r, REAL(VECTOR_ELT(result, 0)), REAL(VECTOR_ELT(result, 1)));
+    UNPROTECT(1);
+    return result;
+  }
+  SEXP result =
+    PROTECT(Rf_allocMatrix(REALSXP, (int)XLENGTH(draws), (int)pairs));
+  fill_predictors(&r, REAL(result));
   UNPROTECT(1);
   return result;
 }

@@ -1,4 +1,4 @@
-/* .Call entries of measures of draws: of convergence, and quantiles. */
+/* .Call entries of measures of convergence. */
 #include <R.h>
 #include <R_ext/Utils.h>
 #include <limits.h>
@@ -94,50 +94,4 @@ SEXP C_mean_error(SEXP draws) {
   }
   UNPROTECT(1);
   return table;
-}
-
-/* The quantile of n numbers, whose order is lost. */
-static double quantile_of(double *x, int n, double p) {
-  const double at = (double)(n - 1) * p;
-  const int low = (int)floor(at);
-  const double h = at - (double)low;
-  rPsort(x, n, low);
-  if (!(h > 0.0))
-    return x[low];
-  double next = x[low + 1];
-  for (int i = low + 2; i < n; i++)
-    next = x[i] < next ? x[i] : next;
-  return quantile_between(x[low], next, h);
-}
-
-/* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,
- * NA for a column with a missing value. */
-SEXP C_column_quantiles(SEXP values, SEXP probs) {
-  size_t n, columns;
-  args_matrix(values, "values", &n, &columns);
-  if (TYPEOF(probs) != REALSXP || Rf_isMatrix(probs) || n < 1 || n > INT_MAX)
-    Rf_error(
-      "`probs` must be a vector of numbers, and `values` must have rows");
-  const size_t count = (size_t)XLENGTH(probs);
-  for (size_t k = 0; k < count; k++)
-    if (!(REAL(probs)[k] >= 0.0 && REAL(probs)[k] <= 1.0))
-      Rf_error("`probs` must lie between 0 and 1");
-  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
-  double *x = (double *)R_alloc(n, sizeof(double));
-  for (size_t j = 0; j < columns; j++) {
-    const double *column = REAL(values) + j * n;
-    int missing = 0;
-    for (size_t i = 0; i < n; i++) {
-      x[i] = column[i];
-      missing |= ISNAN(x[i]);
-    }
-    for (size_t k = 0; k < count; k++)
-      REAL(result)
-    [j * count + k] =
-      missing ? NA_REAL : quantile_of(x, (int)n, REAL(probs)[k]);
-    if (j % 1024 == 0)
-      R_CheckUserInterrupt();
-  }
-  UNPROTECT(1);
-  return result;
 }

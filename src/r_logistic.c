@@ -8,6 +8,7 @@
 #include "logistic/logistic_gibbs.h"
 #include "logistic/logistic_search.h"
 #include "numeric/columns.h"
+#include "numeric/products.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -136,6 +137,17 @@ SEXP C_logistic_derivatives(SEXP list, SEXP w) {
   return result;
 }
 
+/* w: p x draws; result: draws x n. */
+static void fill_predictors(const logistic_data *data, const double *w,
+                            size_t draws, double *result) {
+  double *by_draw = work_of(args_product(data->p, draws));
+  for (size_t s = 0; s < draws; s++)
+    for (size_t j = 0; j < data->p; j++)
+      by_draw[s + draws * j] = w[data->p * s + j];
+  products_predictors(data->x, data->n, data->p, by_draw, draws, data->offset,
+                      result);
+}
+
 /* w: p x draws.  what: 0 log joint (draws), 1 log likelihood of each observation
  * without the binomial coefficients (draws x n), 2 linear predictor (draws x
  * n). */
@@ -160,6 +172,11 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
   }
   args_product(draws, data.n);
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)draws, (int)data.n));
+  if (kind != 1 && data.x) {
+    fill_predictors(&data, REAL(w), draws, REAL(result));
+    UNPROTECT(1);
+    return result;
+  }
   double *eta = work_of(args_product(LOGISTIC_BLOCK, draws));
   logistic_by_row(&data, kind == 1, REAL(w), draws, REAL(result), eta);
   UNPROTECT(1);

@@ -28,7 +28,7 @@
   ROUTINE(mh_evaluate, 4)             \
   ROUTINE(mh_variates, 1)             \
   ROUTINE(bmf_sweeps, 5)              \
-  ROUTINE(bmf_linear, 5)              \
+  ROUTINE(bmf_linear, 6)              \
   ROUTINE(bmf_fold_in, 6)             \
   ROUTINE(lm_sweeps, 4)               \
   ROUTINE(hlm_sweeps, 4)              \
@@ -47,6 +47,9 @@
   ROUTINE(checksum, 1)                \
   ROUTINE(convergence, 1)             \
   ROUTINE(column_quantiles, 2)        \
+  ROUTINE(column_moments, 1)          \
+  ROUTINE(coclustering, 1)            \
+  ROUTINE(mixture_quantiles, 3)       \
   ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
@@ -74,7 +77,8 @@ SEXP C_mh_settle(SEXP spec, SEXP functions, SEXP state, SEXP place);
 SEXP C_mh_variates(SEXP compiled);
 SEXP C_mh_evaluate(SEXP density, SEXP point, SEXP names, SEXP place);
 SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
-SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP moments);
+SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP center,
+                  SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
                    SEXP shift);
 SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
@@ -96,6 +100,9 @@ SEXP C_sync_path(SEXP path, SEXP directory);
 SEXP C_hash(SEXP x, SEXP code);
 SEXP C_convergence(SEXP draws);
 SEXP C_column_quantiles(SEXP values, SEXP probs);
+SEXP C_column_moments(SEXP values);
+SEXP C_coclustering(SEXP z);
+SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs);
 SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);

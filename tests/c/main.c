@@ -26,6 +26,7 @@
   RUN(mh_exact)        \
   RUN(mh_hamiltonian)  \
   RUN(mh_moves)        \
+  RUN(mixture)         \
   RUN(normals)         \
   RUN(philox)          \
   RUN(polya_gamma)     \

@@ -599,7 +599,7 @@ static void test_running_moments(void) {
   static const double x[] = {3.0, -1.0, 2.5, 8.0, 2.0};
   double mean = 0.0, m2 = 0.0, square = 0.0;
   for (size_t i = 0; i < LENGTH(x); i++)
-    bmf_welford(x[i], (double)i + 1.0, &mean, &m2);
+    bmf_welford(x + i, 1, (double)i + 1.0, &mean, &m2);
   EXPECT_NEAR(mean, mean_of(x, LENGTH(x)), 1e-14);
   for (size_t i = 0; i < LENGTH(x); i++)
     square += (x[i] - mean) * (x[i] - mean);
@@ -651,11 +651,18 @@ static void test_stored_draws(void) {
     EXPECT(places[1][e] == (float)draws[1 + 3 * (first + e)]);
   EXPECT(same_bits(hyper, draws + 1, 1));
   const float *u = places[1], *v = places[1] + 3 * USERS;
-  EXPECT_NEAR(bmf_predictor_single(u, v, 3, 0),
+  const int one = 1;
+  const bmf_codes pair = {&one, &one, 1};
+  double value[2];
+  for (int biases = 0; biases < 2; biases++) {
+    const bmf_data sizes = {.n = USERS, .d = 3, .biases = biases};
+    bmf_values_single(&sizes, u, &pair, 0.5, value + biases, 1);
+  }
+  EXPECT_NEAR(value[0] - 0.5,
               (double)u[0] * (double)v[0] + (double)u[1] * (double)v[1] +
                 (double)u[2] * (double)v[2],
               1e-15);
-  EXPECT_NEAR(bmf_predictor_single(u, v, 3, 1),
+  EXPECT_NEAR(value[1] - 0.5,
               (double)u[0] * (double)v[0] + (double)u[1] * (double)v[1] +
                 (double)u[2] + (double)v[2],
               1e-15);

@@ -82,7 +82,7 @@ good_bmf <- function() {
     ),
     C_bmf_linear = list(
       sizes = gibbsite:::bmf_sizes(model), draws = last$factor_draws,
-      user = 1:2, item = c(2L, 1L), moments = FALSE
+      user = 1:2, item = c(2L, 1L), center = 0, moments = FALSE
     ),
     C_bmf_fold_in = list(
       sizes = gibbsite:::bmf_sizes(model), ratings = model$data$users,
@@ -128,6 +128,11 @@ good_logistic <- function() {
     C_mean_error = list(draws = array(sin(1:24), c(6, 2, 2))),
     C_column_quantiles = list(
       values = matrix(sin(1:12), 6), probs = c(0.05, 0.5)
+    ),
+    C_coclustering = list(z = matrix(as.double(1:12 %% 3), 6)),
+    C_column_moments = list(values = matrix(sin(1:12), 6)),
+    C_mixture_quantiles = list(
+      mean = matrix(sin(1:12), 6), sd = as.double(1:6), probs = c(0.05, 0.5)
     ),
     C_logistic_predictor = list(
       x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
@@ -378,7 +383,10 @@ wrong_altogether <- function(attempts, name, n, arguments) {
 
 is_right <- function(name, value) {
   name == "C_file_size_signal" && is.logical(value) ||
-    name == "C_design_columns" && identical(value, matrix(1, 1, 1)) ||
+    name %in% c(
+      "C_design_columns", "C_column_moments", "C_coclustering"
+    ) &&
+      identical(value, matrix(1, 1, 1)) ||
     name == "C_process_started" && is.factor(value) ||
     name == "C_hash" && is.logical(value) ||
     name == "C_checksum" && is.raw(value)

@@ -192,9 +192,11 @@ test_that("linear predictors of stored draws are those of their factors", {
     direct <- t(vapply(1:4, function(j) {
       bmf_predictor(model, bmf_kept_draw(model, state, j), user, item)
     }, numeric(3)))
-    linear <- bmf_linear(model, state, user, item)
-    expect_equal(linear, direct, tolerance = 1e-14)
-    moments <- bmf_linear_moments(model, state, user, item)
+    linear <- bmf_linear(model, state$factor_draws, user, item)
+    expect_equal(linear, model$center + direct, tolerance = 1e-14)
+    moments <- bmf_linear(
+      model, state$factor_draws, user, item, moments = TRUE
+    )
     expect_equal(moments$mean, colMeans(linear))
     expect_equal(moments$m2, colSums(sweep(linear, 2, moments$mean)^2))
   }
@@ -663,11 +665,11 @@ test_that("predictive intervals cover as often as they say", {
     state <- run_bmf_sweeps(
       own, model_start(own, NULL), 200 + 10 * draws, burnin = 200, thin = 10
     )$state
-    linear <- drop(bmf_linear(own, state, 1L, 2L))
+    linear <- drop(bmf_linear(own, state$factor_draws, 1L, 2L))
     noise <- vapply(seq_along(linear), function(j) {
       bmf_kept_hyper(own, state, j)$beta
     }, 0)
-    predictive <- model$center + linear + rnorm(draws) / sqrt(noise)
+    predictive <- linear + rnorm(draws) / sqrt(noise)
     sum(predictive < new) / (draws + 1)
   })
   for (level in c(0.5, 0.8, 0.95)) {

@@ -121,23 +121,6 @@ test_that("interval ends are the quantiles of the draws' mixture", {
   expect_equal(interval$sd, sqrt(mean$variance))
 })
 
-test_that("a mixture's quantile is found wherever its mass lies", {
-  quantile <- gibbsite:::mixture_quantile
-  # two far clusters, equal components, one draw, very different widths
-  mean <- cbind(c(-1e6, 1e6), c(2, 2), c(0, 0))
-  sd <- cbind(c(1, 1), c(3, 3), c(0.1, 10))
-  for (p in c(0.001, 0.25, 0.5, 0.7, 0.999)) {
-    found <- quantile(mean, sd, p)
-    below <- colMeans(stats::pnorm(
-      (rep(found, each = 2) - mean) / sd
-    ))
-    # at p = 1/2 between far clusters every point is a quantile
-    expect_equal(below, rep(p, 3), tolerance = 1e-6)
-  }
-  expect_equal(quantile(mean, sd, 0.9)[2], stats::qnorm(0.9, 2, 3))
-  expect_equal(quantile(matrix(1), 2, 0.3), stats::qnorm(0.3, 1, 2))
-})
-
 test_that("pairs predicted together and one by one are the same to the bit", {
   skip_long()
   fit <- short_bmf(biases = TRUE)

@@ -124,3 +124,14 @@ test_that("clusters need the draws of the allocations", {
     expect_false(grepl("point_clustering", shown))
   }
 })
+
+test_that("shares of equal labels are those of plain R", {
+  withr::local_seed(1)
+  for (draws in c(1, 15, 16, 17, 100)) {
+    z <- matrix(as.double(sample(c(1, 2, 300), draws * 37, TRUE)), draws)
+    plain <- outer(seq_len(37), seq_len(37), Vectorize(function(i, j) {
+      mean(z[, i] == z[, j])
+    }))
+    expect_equal(.Call(gibbsite:::C_coclustering, z), plain)
+  }
+})

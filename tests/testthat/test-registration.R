@@ -20,7 +20,7 @@ test_that("the mixture's routines have their arguments", {
 
 test_that("the factorisation's routines have their arguments", {
   expect_identical(routines()[["C_bmf_sweeps"]], 5L)
-  expect_identical(routines()[["C_bmf_linear"]], 5L)
+  expect_identical(routines()[["C_bmf_linear"]], 6L)
   expect_identical(routines()[["C_bmf_fold_in"]], 6L)
 })
 

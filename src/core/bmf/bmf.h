@@ -152,11 +152,22 @@ void bmf_record(void *model, double *row, size_t stride);
 
 /* u'v (with biases w'x + a + b) of vectors of d. */
 double bmf_predictor(const double *u, const double *v, size_t d, int biases);
-double bmf_predictor_single(const float *u, const float *v, size_t d,
-                            int biases);
 
-/* One more value, the count-th, into a running mean and sum of squared deviations
- * from it. */
-void bmf_welford(double value, double count, double *mean, double *m2);
+/* Pairs of users and items, codes from 1. */
+typedef struct {
+  const int *user, *item; /* count */
+  size_t count;
+} bmf_codes;
+
+/* out[p * stride] <- constant + predictor of pair p, of stored factors: d x n and
+ * d x m. */
+void bmf_values_single(const bmf_data *sizes, const float *factors,
+                       const bmf_codes *pairs, double constant, double *out,
+                       size_t stride);
+
+/* One more value each, the count-th, into n running means and sums of squared
+ * deviations from them. */
+void bmf_welford(const double *value, size_t n, double count, double *mean,
+                 double *m2);
 
 #endif

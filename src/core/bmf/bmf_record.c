@@ -17,13 +17,25 @@ double bmf_predictor(const double *u, const double *v, size_t d, int biases) {
   return sum;
 }
 
-double bmf_predictor_single(const float *u, const float *v, size_t d,
-                            int biases) {
+static double predictor_single(const float *u, const float *v, size_t d,
+                               int biases) {
   const size_t rank = biases ? d - 1 : d;
   double sum = biases ? (double)u[rank] + (double)v[rank] : 0.0;
   for (size_t k = 0; k < rank; k++)
     sum += (double)u[k] * (double)v[k];
   return sum;
+}
+
+void bmf_values_single(const bmf_data *sizes, const float *factors,
+                       const bmf_codes *pairs, double constant, double *out,
+                       size_t stride) {
+  const size_t d = sizes->d;
+  const float *v = factors + sizes->n * d;
+  for (size_t p = 0; p < pairs->count; p++)
+    out[p * stride] =
+      constant + predictor_single(factors + ((size_t)pairs->user[p] - 1) * d,
+                                  v + ((size_t)pairs->item[p] - 1) * d, d,
+                                  sizes->biases);
 }
 
 static double pair_predictor(const bmf_model *m, const bmf_pairs *pairs,
@@ -35,10 +47,13 @@ static double pair_predictor(const bmf_model *m, const bmf_pairs *pairs,
 }
 
 /* Welford (1962), doi:10.1080/00401706.1962.10490022 */
-void bmf_welford(double value, double count, double *mean, double *m2) {
-  const double deviation = value - *mean;
-  *mean += deviation / count;
-  *m2 += deviation * (value - *mean);
+void bmf_welford(const double *value, size_t n, double count, double *mean,
+                 double *m2) {
+  for (size_t i = 0; i < n; i++) {
+    const double deviation = value[i] - mean[i];
+    mean[i] += deviation / count;
+    m2[i] += deviation * (value[i] - mean[i]);
+  }
 }
 
 void bmf_stream_predictions(bmf_model *m) {
@@ -46,9 +61,10 @@ void bmf_stream_predictions(bmf_model *m) {
   const double kept = *m->state.kept;
   *m->state.noise +=
     (1.0 / *m->state.rating_precision - *m->state.noise) / kept;
-  for (size_t p = 0; p < pairs->count; p++)
-    bmf_welford(pair_predictor(m, pairs, p), kept, m->state.at_mean + p,
-                m->state.at_m2 + p);
+  for (size_t p = 0; p < pairs->count; p++) {
+    const double value = pair_predictor(m, pairs, p);
+    bmf_welford(&value, 1, kept, m->state.at_mean + p, m->state.at_m2 + p);
+  }
 }
 
 static void store_single(const double *x, size_t length, float *to) {

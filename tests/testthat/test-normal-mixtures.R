@@ -1,0 +1,132 @@
+# The share of each mixture below q (probs x columns), or above it where the
+# probability is larger than 1/2, over what it should be.
+share_beyond <- function(q, mean, sd, probs) {
+  out <- vapply(seq_len(ncol(mean)), function(j) {
+    vapply(seq_along(probs), function(k) {
+      lower <- probs[[k]] <= 0.5
+      z <- (q[k, j] - mean[, j]) / sd[, j]
+      mean(stats::pnorm(z, lower.tail = lower)) /
+        (if (lower) probs[[k]] else 1 - probs[[k]])
+    }, 0)
+  }, numeric(length(probs)))
+  matrix(out, length(probs))
+}
+
+probs_tried <- c(1e-12, 1e-5, 0.025, 0.3, 0.5, 0.8, 0.975, 1 - 1e-9)
+
+test_that("quantiles of mixtures have their probability below them", {
+  withr::local_seed(1)
+  for (spread in c(0.02, 0.3, 3, 20)) {
+    for (unlike in c(0, 0.05, 0.5)) {
+      for (draws in c(2, 7, 64, 501)) {
+        mean <- matrix(rnorm(draws * 5, 10, spread), draws)
+        sd <- exp(matrix(rnorm(draws * 5, 0, unlike), draws))
+        q <- mixture_quantiles(mean, sd, probs_tried)
+        ratio <- share_beyond(q, mean, sd, probs_tried)
+        expect_lt(max(abs(ratio - 1)), 1e-8)
+        # one number for each draw, and every column by itself
+        same <- sd[, c(1, 1, 1, 1, 1)]
+        by_draw <- mixture_quantiles(mean, sd[, 1], probs_tried)
+        expect_identical(by_draw, mixture_quantiles(mean, same, probs_tried))
+        expect_identical(
+          by_draw[, 3, drop = FALSE],
+          mixture_quantiles(mean[, 3, drop = FALSE], sd[, 1], probs_tried)
+        )
+      }
+    }
+  }
+})
+
+test_that("a mixture's quantile is found wherever its mass lies", {
+  # two far clusters, equal components, very different widths, an atom beside one
+  mean <- cbind(c(-1e6, 1e6), c(2, 2), c(0, 0), c(0, 5))
+  sd <- cbind(c(1, 1), c(3, 3), c(0.1, 10), c(1e-9, 2))
+  probs <- c(0.001, 0.25, 0.7, 0.999)
+  q <- mixture_quantiles(mean, sd, probs)
+  expect_equal(share_beyond(q, mean, sd, probs), matrix(1, 4, 4),
+               tolerance = 1e-6)
+  expect_equal(q[, 2], stats::qnorm(probs, 2, 3))
+  expect_equal(
+    mixture_quantiles(matrix(1), 2, 0.3), matrix(stats::qnorm(0.3, 1, 2))
+  )
+  # the atom at 0 has the probabilities from 0.003 to 0.503
+  jump <- mixture_quantiles(cbind(c(0, 5)), cbind(c(0, 2)), c(0.1, 0.4, 0.9))
+  expect_equal(jump[, 1], c(0, 0, stats::qnorm(0.8, 5, 2)), tolerance = 1e-9)
+  expect_equal(
+    mixture_quantiles(matrix(c(-1, 1)), matrix(1e200, 2), 0.9),
+    matrix(stats::qnorm(0.9) * 1e200)
+  )
+})
+
+test_that("summaries of mixtures are those of plain R", {
+  withr::local_seed(2)
+  mean <- matrix(rnorm(60), 12)
+  sd <- matrix(rexp(60), 12)
+  table <- mixture_table(mean, sd, c(0.1, 0.9))
+  expect_equal(table$mean, colMeans(mean))
+  expect_equal(table$sd, sqrt(apply(mean, 2, var) + colMeans(sd^2)))
+  expect_equal(
+    unname(as.matrix(table[3:4])), t(mixture_quantiles(mean, sd, c(0.1, 0.9)))
+  )
+  expect_equal(column_sds(mean), apply(mean, 2, stats::sd))
+  # no variance: the quantiles of the means; unknown: NA
+  mean[3, 2] <- NA
+  sd[4, 3] <- Inf
+  sd[, 4] <- 0
+  table <- mixture_table(mean, sd, c(0.1, 0.9))
+  expect_identical(is.na(table$lower), c(FALSE, TRUE, TRUE, FALSE, FALSE))
+  expect_identical(is.na(table$sd), is.na(table$lower))
+  expect_equal(
+    c(table$lower[4], table$upper[4]),
+    unname(stats::quantile(mean[, 4], c(0.1, 0.9)))
+  )
+})
+
+test_that("quantiles of columns are those of quantile()", {
+  withr::local_seed(3)
+  probs <- c(0, 0.001, 0.025, 0.3, 0.5, 0.975, 0.999, 1)
+  for (n in c(1, 2, 100, 511, 512, 513, 4000)) {
+    columns <- cbind(
+      rnorm(n), rcauchy(n), rpois(n, 2), sort(rexp(n)), rbinom(n, 1, 0.01),
+      rep(c(0, 1), length.out = n), rep(c(rep(0, 31), 1), length.out = n)
+    )
+    expect_equal(
+      column_quantiles(columns, probs),
+      unname(apply(columns, 2, stats::quantile, probs)), tolerance = 1e-12
+    )
+  }
+})
+
+test_that("linear predictors are those of plain R, for any number of draws", {
+  withr::local_seed(4)
+  x <- matrix(rnorm(35), 7)
+  for (draws in c(1, 15, 16, 33, 300)) {
+    w <- matrix(rnorm(draws * 5), draws)
+    offset <- rnorm(7)
+    out <- linear_predictors(x, w, offset)
+    expect_equal(out, w %*% t(x) + rep(offset, each = draws))
+    expect_identical(
+      linear_predictors(x[3, , drop = FALSE], w[draws, , drop = FALSE],
+                        offset[3]),
+      out[draws, 3, drop = FALSE]
+    )
+  }
+})
+
+test_that("single outcomes are those of the binomial distribution", {
+  withr::local_seed(5)
+  response <- structure(
+    list(link = "logit"), class = "binomial_response"
+  )
+  at <- list(mean = matrix(rnorm(200, rep(c(-5, 0, 1, 5), each = 50)), 50))
+  tails <- c(0.1, 0.9)
+  single <- single_outcomes(response, at, tails)
+  for (i in 1:4) {
+    share <- plogis(at$mean[, i])
+    expect_equal(single$mean[i], mean(share))
+    expect_equal(single$sd[i], sqrt(mean(share) * (1 - mean(share))))
+    expect_equal(
+      c(single$lower[i], single$upper[i]), binomial_quantiles(share, 1, tails)
+    )
+  }
+})

@@ -1,0 +1,25 @@
+
+test_that("an inverse is the least number that has the probability", {
+  withr::local_seed(1)
+  evaluated <- 0
+  cdf <- function(x) {
+    evaluated <<- evaluated + length(x)
+    stats::pgamma(x, 2)
+  }
+  # many draws: cells of equal probability first
+  x <- withr::with_seed(2, sample_inverse_cdf(2e5, cdf = cdf, lower = 0))
+  expect_equal(
+    x, stats::qgamma(withr::with_seed(2, runif(2e5)), 2), tolerance = 1e-12
+  )
+  expect_lt(evaluated, 20 * 2e5)
+  mixed <- function(x) (x >= 0) / 2 + stats::pnorm(x, 1) / 2
+  x <- withr::with_seed(2, sample_inverse_cdf(2e5, cdf = mixed))
+  u <- withr::with_seed(2, runif(2e5))
+  jump <- u > mixed(-1e-300) & u <= mixed(0)
+  expect_true(all(x[jump] == 0))
+  expect_equal(mixed(x[!jump]), u[!jump], tolerance = 1e-12)
+  whole <- withr::with_seed(2, sample_inverse_cdf(
+    2e5, cdf = function(x) stats::ppois(x, 3), lower = -1
+  ))
+  expect_identical(whole, as.double(stats::qpois(u, 3)))
+})
