@@ -146,20 +146,15 @@ hlm_design_of <- function(frame) {
 }
 
 # What C reads, as core/hlm/hlm.h describes.
-hlm_data <- function(frame, prior, design, keep) {
+hlm_data <- function(frame, prior, design, keep, turn = FALSE) {
   used <- rows_used(frame)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   intercept <- length(design$intercept) == 1L
   y <- (frame$y - (frame$offset %||% 0))[used]
   measured <- measure_response(y, weights, intercept)
   p <- length(design$columns)
-  unit <- rep(1, p)
-  unit[design$slopes] <- design$scale
-  middle <- numeric(p)
-  middle[design$slopes] <- design$mean
-  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
-    rep(unit, each = sum(used))
-  x[, design$slopes[design$constant]] <- 0
+  scaled <- scaled_design(frame, design)
+  x <- scaled$x
   root <- sqrt(weights)
   mean <- numeric(p)
   sd <- rep(1, p)
@@ -172,7 +167,7 @@ hlm_data <- function(frame, prior, design, keep) {
   groups <- length(frame$levels)
   rows <- reduce_groups(
     unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
-    root * (y - measured$centre), frame$group[used], groups
+    root * (y - measured$centre), frame$group[used], groups, turn
   )
   spare <- length(y) - length(rows$response) - p
   fixed_at <- match(design$bar, design$columns, 0L) - 1L
@@ -190,12 +185,26 @@ hlm_data <- function(frame, prior, design, keep) {
       df = as.double(prior$df), scale = as.double(prior$scale),
       shape = if (design$known) 0 else prior$nu0 / 2,
       rate = if (design$known) 0 else prior$nu0 * prior$sigma0^2 / 2,
-      n = as.double(length(y)), log_weights = sum(log(weights)), unit = unit,
-      column_mean = middle, centre = measured$centre,
+      n = as.double(length(y)), log_weights = sum(log(weights)), unit = scaled$unit,
+      column_mean = scaled$middle, centre = measured$centre,
       intercept_at = as.double(if (intercept) design$intercept - 1 else p),
       fixed_at = as.integer(fixed_at)
     )
   )
+}
+
+# list(x, unit, middle): the rows that are used of the fixed effects, in units of
+# their scales from their means.
+scaled_design <- function(frame, design) {
+  used <- rows_used(frame)
+  unit <- rep(1, length(design$columns))
+  unit[design$slopes] <- design$scale
+  middle <- numeric(length(design$columns))
+  middle[design$slopes] <- design$mean
+  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
+    rep(unit, each = sum(used))
+  x[, design$slopes[design$constant]] <- 0
+  list(x = x, unit = unit, middle = middle)
 }
 
 #' @exportS3Method

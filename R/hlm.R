@@ -181,7 +181,11 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   frame <- hlm_frame_of_call(
     formula, rows, user_call, action, contrasts, parent.frame(), call
   )
-  model <- hlm_model(frame, prior, running$keep, call)
+  model <- if (is.null(frame$bars)) {
+    hlm_model(frame, prior, running$keep, call)
+  } else {
+    hlm_crossed_model(frame, prior, call)
+  }
   run_chains(model, running, user_call, call)
 }
 
@@ -208,7 +212,7 @@ check_given_se <- function(expression, data, env, call) {
 hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
                               call) {
   others <- c("lme4::lmer", "brms::brm")
-  parsed <- parse_hlm_formula(formula, data, others, call)
+  parsed <- parse_hlm_formula(formula, data, NULL, call)
   check_model_formula(parsed$flat, "gibbs_hlm", others, call)
   if (!is.null(user_call[["se"]]) && !is.null(user_call[["weights"]])) {
     abort_argument("Give either `se` or `weights`, not both.", call = call)
