@@ -35,7 +35,7 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
   title <- "Hierarchical linear regression"
   levels <- lapply(frame$bars, `[[`, "levels")
   new_model(
-    "hlm_crossed_model",
+    c("hlm_crossed_model", "hlm_model"),
     name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
     title = title,
     headline = paste0(
@@ -200,9 +200,6 @@ nestings <- function(frame, layout) {
   out
 }
 
-#' @exportS3Method
-model_response.hlm_crossed_model <- function(model) normal_response()
-
 # ---- Starting values and state ----------------------------------------------
 
 # The deviations begin at zero; b and those of the first bar follow from the
@@ -334,12 +331,126 @@ model_labels.hlm_crossed_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.hlm_crossed_model <- function(model) {
-  comparable_regression(model)
-}
-
-# The deviations are no answers that a user waits for one by one.
-#' @exportS3Method
 predictor_parameters.hlm_crossed_model <- function(model) {
   grep("^(log_lik$|u\\[)", model$columns, invert = TRUE)
+}
+
+#' @exportS3Method
+model_key.hlm_crossed_model <- function(model, shown) {
+  bars <- vapply(names(model$layout), function(name) {
+    paste0(name, ": ", toString(model$layout[[name]]$bar))
+  }, "")
+  key_of_blocks(
+    shown,
+    c(sd = "sd[f,k]: term k of factor f", cor = "cor[f,k,l]: terms k and l",
+      u = "u[f,k,j]: deviation of group j, in the order of the levels"),
+    "factors and terms: ", bars
+  )
+}
+
+# No column depends on a numbering.
+#' @exportS3Method
+model_labelled.hlm_crossed_model <- function(model, invariants) character()
+
+# The parameters, the log-likelihood, and the deviations of at most 20 groups of
+# each factor, as of model_invariants.hlm_binomial_model().
+#' @exportS3Method
+model_invariants.hlm_crossed_model <- function(model, draws) {
+  left_out <- unlist(Map(function(design, levels, place) {
+    shown <- unique(round(seq(1, length(levels), length.out = 20)))
+    place[rep(!seq_along(levels) %in% shown, each = length(design$bar))]
+  }, model$layout, model$levels, model_places(model)))
+  deviations <- grep("^u\\[", model$columns)
+  draws <- unclass(draws)
+  if (length(left_out) == 0L) draws else {
+    draws[, -deviations[left_out], drop = FALSE]
+  }
+}
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.hlm_crossed_model <- function(model) {
+  data <- model$data
+  covariances <- lapply(data$bars, draw_covariance_prior)
+  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
+  state <- crossed_state(model, covariances, beta)
+  state$b <- draw_fixed_prior(data$bars[[1L]], model$layout[[1L]]$intercept)
+  state$u <- unlist(Map(draw_deviations, data$bars, covariances))
+  state
+}
+
+# One response for each row.
+#' @exportS3Method
+simulate_data.hlm_crossed_model <- function(model, state) {
+  crossed_predictor(model, state) + response_noise(model$frame, state$beta)
+}
+
+# o + x'b + sum z'u of each row.
+crossed_predictor <- function(model, state) {
+  frame <- model$frame
+  eta <- drop(frame$x %*% state$b) + (frame$offset %||% 0)
+  places <- model_places(model)
+  for (f in seq_along(places)) {
+    bar <- frame$bars[[f]]
+    u <- matrix(state$u[places[[f]]], ncol(bar$z))
+    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
+  }
+  eta
+}
+
+#' @exportS3Method
+set_data.hlm_crossed_model <- function(model, data,
+                                       call = rlang::caller_env()) {
+  with_responses(model, data, "hierarchical regression", function(frame, ...) {
+    hlm_crossed_model_of(frame, model$priors, model$layout)
+  }, call)
+}
+
+# The parameters, the first deviations of each bar and the likelihood given the
+# groups.
+#' @exportS3Method
+model_quantities.hlm_crossed_model <- function(model, state) {
+  places <- model_places(model)
+  covariances <- crossed_covariances(model, state)
+  bars <- lapply(seq_along(places), function(f) {
+    covariance <- covariances[[f]]
+    lower <- lower.tri(covariance)
+    q <- ncol(covariance)
+    c(
+      stats::setNames(c(
+        sqrt(diag(covariance)),
+        if (!model$layout[[f]]$diagonal) stats::cov2cor(covariance)[lower]
+      ), bar_columns(f, model$layout[[f]])),
+      stats::setNames(
+        state$u[places[[f]][seq_len(q)]], indexed("u", f, seq_len(q), 1L)
+      )
+    )
+  })
+  c(
+    stats::setNames(state$b, model$coefficients), unlist(bars),
+    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
+    log_lik = errors_log_lik(
+      model$frame, crossed_predictor(model, state), state$beta
+    )
+  )
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.hlm_crossed_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.hlm_crossed_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(rows_used(frame))[held]
+  rest <- without_rows(frame, rows)
+  used <- rows_used(rest)
+  # the prior of the intercept is at the means of the rows that are used
+  layout <- lapply(bar_frames(rest), hlm_design, used, rest$weights[used], NULL)
+  train <- hlm_crossed_model_of(rest, model$priors, layout)
+  test <- train
+  test$frame <- frame_rows(frame, rows)
+  list(train = train, test = test)
 }

@@ -343,6 +343,31 @@ model_comparable.hlm_model <- function(model) {
 #' @exportS3Method
 draw_prior.hlm_model <- function(model) {
   data <- model$data
+  sigma_matrix <- draw_covariance_prior(data)
+  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
+  state <- hlm_state(model, sigma_matrix, beta)
+  state$b <- draw_fixed_prior(data, model$layout$intercept)
+  state$u <- draw_deviations(data, sigma_matrix)
+  state
+}
+
+# The fixed effects in the units of the data.
+draw_fixed_prior <- function(data, intercept) {
+  b <- (data$mean + stats::rnorm(data$p) / sqrt(data$precision)) / data$unit
+  b[intercept] <- b[intercept] + data$centre -
+    sum((data$column_mean * b)[-intercept])
+  b
+}
+
+# The deviations of the groups of one bar.
+draw_deviations <- function(data, sigma_matrix) {
+  as.double(
+    t(chol(sigma_matrix)) %*% matrix(stats::rnorm(data$q * data$groups), data$q)
+  )
+}
+
+# Sigma of one bar.
+draw_covariance_prior <- function(data) {
   q <- data$q
   order <- if (data$diagonal == 1) 1 else q
   rows <- if (data$diagonal == 1) as.list(seq_len(q)) else list(seq_len(q))
@@ -358,16 +383,7 @@ draw_prior.hlm_model <- function(model) {
     sigma_matrix[at, at] <-
       solve(stats::rWishart(1L, df, solve(sums))[, , 1L])
   }
-  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
-  state <- hlm_state(model, (sigma_matrix + t(sigma_matrix)) / 2, beta)
-  b <- (data$mean + stats::rnorm(data$p) / sqrt(data$precision)) / data$unit
-  at <- model$layout$intercept
-  b[at] <- b[at] + data$centre - sum((data$column_mean * b)[-at])
-  state$b <- b
-  state$u <- as.double(
-    matrix(state$factor, q) %*% matrix(stats::rnorm(q * data$groups), q)
-  )
-  state
+  (sigma_matrix + t(sigma_matrix)) / 2
 }
 
 # One response for each row.
