@@ -19,9 +19,12 @@ hlm_crossed_model <- function(frame, prior, call) {
     length(layout[[1L]]$intercept) == 1L
   )
   check_response_size(measured, frame$response$name, call)
-  priors <- lapply(layout, function(design) {
-    complete_hlm_prior(prior, design, measured, call)
-  })
+  names <- names(layout)
+  priors <- Map(function(design, name) {
+    complete_hlm_prior(
+      bar_prior(prior, name, names, call), design, measured, call
+    )
+  }, layout, names)
   hlm_crossed_model_of(frame, priors, layout)
 }
 
@@ -72,7 +75,7 @@ crossed_design_of <- function(frame) {
 crossed_prior <- function(priors) {
   prior <- priors[[1L]]
   prior$scale <- lapply(priors, `[[`, "scale")
-  prior$df <- vapply(priors, `[[`, 0, "df")
+  prior$df <- lapply(priors, `[[`, "df")
   prior
 }
 

@@ -17,7 +17,10 @@ hlm_model <- function(frame, prior, keep, call) {
     length(design$intercept) == 1L
   )
   check_response_size(measured, frame$response$name, call)
-  prior <- complete_hlm_prior(prior, design, measured, call)
+  name <- frame$group_name
+  prior <- complete_hlm_prior(
+    bar_prior(prior, name, name, call), design, measured, call
+  )
   hlm_model_of(frame, prior, design, keep)
 }
 
