@@ -119,42 +119,84 @@ hlm_crossed_data <- function(frame, priors, layout) {
   used <- rows_used(frame)
   root <- sqrt((frame$weights %||% rep(1, length(used)))[used])
   bars <- Map(function(frame, prior, design) {
-    hlm_data(frame, prior, design, NULL, turn = TRUE)
+    hlm_data(frame, prior, design, NULL, rotate_groups)
   }, bar_frames(frame), priors, layout)
   one <- bars[[1L]]
   p <- one$p
   # all deviations: rows x deviations, times the root of the weights
-  z <- do.call(cbind, lapply(frame$bars, function(bar) {
+  z <- lapply(frame$bars, function(bar) {
     bar_matrix(root * bar$z[used, , drop = FALSE], bar$group[used],
                length(bar$levels))
-  }))
-  place <- bar_places(layout, lapply(frame$bars, `[[`, "levels"))
+  })
   x <- unname(root * scaled_design(frame, layout[[1L]])$x)
   y <- root * ((frame$y - (frame$offset %||% 0))[used] - one$centre)
-  cross <- Map(function(bar, own) {
+  cross <- lapply(seq_along(bars), function(f) {
     others <- z
-    others[, own] <- 0
-    others <- Matrix::drop0(others)
-    within <- x - as.matrix(Matrix::crossprod(bar$turn, bar$turn %*% x))
+    others[[f]] <- Matrix::sparseMatrix(
+      integer(), integer(), x = numeric(), dims = dim(z[[f]])
+    )
+    others <- do.call(cbind, others)
     c(
-      by_rows(bar$turn %*% others), list(
-        within = as.double(as.matrix(Matrix::crossprod(within, others))),
-        right = drop(crossprod(within, y))
+      by_rows(bars[[f]]$turn %*% others), list(
+        within = as.double(as.matrix(
+          Matrix::crossprod(bars[[f]]$within, others)
+        )),
+        right = drop(crossprod(bars[[f]]$within, y))
       )
     )
-  }, bars, place)
+  })
   bars <- lapply(bars, function(bar) {
-    bar$pool_y <- numeric(length(bar$pool_y))
-    bar$turn <- NULL
-    bar$collapsed <- bar$rss <- 0
+    bar[c("turn", "within")] <- NULL
+    bar$collapsed <- 0
     bar
   })
   c(
     list(
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
-      cross = unname(cross), rows = by_rows(z), x = as.double(t(x)), y = y,
+      cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)), y = y,
       nesting = nestings(frame, layout), keep = 1
     ), one[c("known", "shape", "rate", "log_weights", "centre")]
+  )
+}
+
+# The rows of a bar as of reduce_groups(), whose pool has X'P P'X alone. turn: Q',
+# a row for each kept row; within: P P'X.
+rotate_groups <- function(z, x, y, group, groups) {
+  q <- ncol(z)
+  kept <- pmin(tabulate(group, groups), q)
+  start <- c(0L, cumsum(kept))
+  if (q == 1L) {
+    length <- sqrt(rowsum(drop(z)^2, group, reorder = TRUE))
+    at <- match(group, sort(unique(group)))
+    parts <- list(list(
+      i = at, j = seq_along(y), x = drop(z) / ifelse(length > 0, length, 1)[at]
+    ))
+  } else {
+    rows <- split(seq_along(y), factor(group, seq_len(groups)))
+    parts <- lapply(which(kept > 0L), function(j) {
+      i <- rows[[j]]
+      to <- start[[j]] + seq_len(kept[[j]])
+      turn <- if (length(i) > q) {
+        qr.Q(qr(z[i, , drop = FALSE], LAPACK = TRUE))
+      } else {
+        diag(length(i))
+      }
+      list(i = rep(to, each = length(i)), j = rep(i, length(to)), x = c(turn))
+    })
+  }
+  each <- function(name) unlist(lapply(parts, `[[`, name))
+  turn <- Matrix::sparseMatrix(
+    i = each("i"), j = each("j"), x = each("x"),
+    dims = c(start[[groups + 1L]], length(y))
+  )
+  fixed <- as.matrix(turn %*% x)
+  within <- x - as.matrix(Matrix::crossprod(turn, fixed))
+  pool <- reduce_pool(within, numeric(length(y)))
+  list(
+    start = as.integer(start), bar = as.double(t(as.matrix(turn %*% z))),
+    fixed = as.double(t(fixed)), response = drop(as.matrix(turn %*% y)),
+    pool_x = as.double(t(pool$x)), pool_y = numeric(nrow(pool$x)), rss = 0,
+    turn = turn, within = within
   )
 }
 

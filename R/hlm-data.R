@@ -343,9 +343,8 @@ terms_within <- function(terms, all) {
 # ---- the reduced rows --------------------------------------------------------
 
 # What C reads of the rows, as core/hlm/hlm.h describes: z: n x q, x: n x p and
-# y: n, all times the root of the weights; group: 1, ..., groups. With `turn` also
-# the rotations of the kept rows, a sparse matrix with a row for each of them.
-reduce_groups <- function(z, x, y, group, groups, turn = FALSE) {
+# y: n, all times the root of the weights; group: 1, ..., groups.
+reduce_groups <- function(z, x, y, group, groups) {
   q <- ncol(z)
   p <- ncol(x)
   right <- cbind(x, y)
@@ -356,23 +355,16 @@ reduce_groups <- function(z, x, y, group, groups, turn = FALSE) {
   top <- matrix(0, start[[groups + 1L]], p + 1L)
   rest <- matrix(0, length(y) - start[[groups + 1L]], p + 1L)
   filled <- 0L
-  turns <- list()
   for (j in which(kept > 0L)) {
     i <- rows[[j]]
     to <- start[[j]] + seq_len(kept[[j]])
     if (length(i) <= q) {
-      if (turn) turns[[j]] <- list(i = to, j = i, x = rep(1, length(i)))
       top_z[to, ] <- z[i, ]
       top[to, ] <- right[i, ]
       next
     }
     factors <- qr(z[i, , drop = FALSE], LAPACK = TRUE)
     turned <- qr.qty(factors, right[i, , drop = FALSE])
-    if (turn) {
-      turns[[j]] <- list(
-        i = rep(to, each = length(i)), j = rep(i, q), x = c(qr.Q(factors))
-      )
-    }
     top_z[to, ] <- qr.R(factors)[, order(factors$pivot), drop = FALSE]
     top[to, ] <- turned[seq_len(q), ]
     left <- length(i) - q
@@ -384,14 +376,7 @@ reduce_groups <- function(z, x, y, group, groups, turn = FALSE) {
     start = as.integer(start), bar = as.double(t(top_z)),
     fixed = as.double(t(top[, seq_len(p), drop = FALSE])),
     response = top[, p + 1L],
-    pool_x = as.double(t(pool$x)), pool_y = pool$y, rss = pool$rss,
-    turn = if (turn) {
-      each <- function(name) unlist(lapply(turns, `[[`, name))
-      Matrix::sparseMatrix(
-        i = each("i"), j = each("j"), x = each("x"),
-        dims = c(nrow(top_z), length(y))
-      )
-    }
+    pool_x = as.double(t(pool$x)), pool_y = pool$y, rss = pool$rss
   )
 }
 

@@ -148,8 +148,8 @@ hlm_design_of <- function(frame) {
   )
 }
 
-# What C reads, as core/hlm/hlm.h describes.
-hlm_data <- function(frame, prior, design, keep, turn = FALSE) {
+# What C reads, as core/hlm/hlm.h describes. reduce: gives the rows of a bar.
+hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   used <- rows_used(frame)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   intercept <- length(design$intercept) == 1L
@@ -168,9 +168,9 @@ hlm_data <- function(frame, prior, design, keep, turn = FALSE) {
   }
   sd[design$intercept] <- if (intercept) prior$intercept_sd
   groups <- length(frame$levels)
-  rows <- reduce_groups(
+  rows <- reduce(
     unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
-    root * (y - measured$centre), frame$group[used], groups, turn
+    root * (y - measured$centre), frame$group[used], groups
   )
   spare <- length(y) - length(rows$response) - p
   fixed_at <- match(design$bar, design$columns, 0L) - 1L
