@@ -1,15 +1,19 @@
 # Draws of ratings, log likelihoods, fitted ratings and residuals of a fit of
 # gibbs_bmf().
 
-#' Replicated ratings and log likelihood of a matrix factorisation
+#' Fitted and replicated ratings, and their log likelihood
 #'
 #' `posterior_predict()` draws ratings with their noise, one for each pair and
 #' kept draw; `posterior_epred()` (and `posterior_linpred()`, which is the same
 #' without `range` and `link`) gives the draws of their mean; `log_lik()` gives
-#' the log density of each rating under each draw. All use the draws that the
-#' fit keeps for prediction, see [gibbs_bmf()], chain after chain.
+#' the log density of each rating under each draw. `fitted()` gives the
+#' posterior means of the ratings in the data, `residuals()` the ratings minus
+#' these means, and `augment()` the ratings with both and with intervals. All
+#' use the draws that the fit keeps for prediction, see [gibbs_bmf()], chain
+#' after chain.
 #'
-#' @param object A fit made by [gibbs_bmf()].
+#' @param object,x A fit made by [gibbs_bmf()]; for `fitted()`, `residuals()`
+#'   and `augment()` also the result of a search for a mode.
 #' @param newdata `NULL` for the ratings of the fit, or a data frame as in
 #'   [predict.gibbs_bmf()]; `log_lik()` needs the ratings in it too.
 #' @param ndraws `NULL` for all draws that the fit keeps for prediction
@@ -20,17 +24,25 @@
 #' @param transform For `posterior_linpred()`: `TRUE` for the mean of the
 #'   rating, `FALSE` (default) for the linear predictor; with `range` or `link`
 #'   they differ.
+#' @param level Number between 0 and 1, default 0.95: the probability of the
+#'   predictive interval.
 #' @param ... Not used; for `pp_check()` passed to
 #'   [bayesplot::ppc_dens_overlay()].
 #' @return A matrix, draws x pairs, in the order of the data; `pp_check()`: a
 #'   plot. [loo()][loo::loo] and [waic()][loo::waic] take the fit itself and
 #'   concern the ratings in the data. For ratings held back, `log_lik(fit,
 #'   newdata)` is exact, and [held_out()] summarises it.
-#' @section Errors: `gibbsite_error_argument` for more draws than there are and
-#'   for `newdata` without the columns needed; `gibbsite_error_size` when the
-#'   matrix would be larger than `options(gibbsite.max_draws_mb)`.
+#'
+#'   `fitted()` and `residuals()`: vectors in the order of the ratings.
+#'   `augment()`: a data frame with the pairs, the ratings (where there are
+#'   any), `.fitted`, `.se.fit` (standard deviation of the mean of the rating),
+#'   `.lower`, `.upper` (of the rating) and `.resid`.
+#' @section Errors: `gibbsite_error_argument` for more draws than there are, for
+#'   `newdata` without the columns needed, and for a fit without its data;
+#'   `gibbsite_error_size` when the matrix would be larger than
+#'   `options(gibbsite.max_draws_mb)`.
 #' @seealso [predict.gibbs_bmf()] for means and intervals, [held_out()] for the
-#'   error of ratings held back, [compare_k()] for ranks.
+#'   error of ratings held back, [compare_k()] for ranks, [plot.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -39,8 +51,10 @@
 #' )
 #' dim(posterior_predict(fit, ndraws = 10))
 #' mean(log_lik(fit, made[1:5, ]))
+#' sqrt(mean(residuals(fit)^2))
+#' head(augment(fit), 3)
 #' @name bmf-checks
-#' @aliases posterior_predict.gibbs_bmf
+#' @aliases posterior_predict.gibbs_bmf bmf-fitted
 #' @export
 posterior_predict.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL,
                                         ..., user_features = NULL,
@@ -154,36 +168,7 @@ pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
 
 # ---- the ratings of the fit ------------------------------------------------
 
-#' Fitted ratings and residuals
-#'
-#' `fitted()` gives the posterior means of the ratings in the data,
-#' `residuals()` the ratings minus these means, and `augment()` the ratings with
-#' both and with intervals.
-#'
-#' @param object,x A fit made by [gibbs_bmf()], or the result of a search for a
-#'   mode.
-#' @param newdata `NULL` for the ratings of the fit, or a data frame as in
-#'   [predict.gibbs_bmf()].
-#' @param level Number between 0 and 1, default 0.95: the probability of the
-#'   predictive interval.
-#' @param ... Not used.
-#' @param user_features,item_features As in [predict.gibbs_bmf()].
-#' @return Vectors in the order of the ratings. `augment()`: a data frame with
-#'   the pairs, the ratings (where there are any), `.fitted`, `.se.fit`
-#'   (standard deviation of the mean of the rating), `.lower`, `.upper` (of the
-#'   rating) and `.resid`.
-#' @section Errors: `gibbsite_error_argument` when the fit does not hold its
-#'   data.
-#' @seealso [predict.gibbs_bmf()] for other cells, [plot.gibbs_bmf()].
-#' @examples
-#' set.seed(1)
-#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
-#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
-#'   seed = 1
-#' )
-#' sqrt(mean(residuals(fit)^2))
-#' head(augment(fit), 3)
-#' @name bmf-fitted
+#' @rdname bmf-checks
 #' @importFrom stats fitted
 #' @export
 fitted.gibbs_bmf <- function(object, ...) {
@@ -191,7 +176,7 @@ fitted.gibbs_bmf <- function(object, ...) {
   predict(object, variance = FALSE)
 }
 
-#' @rdname bmf-fitted
+#' @rdname bmf-checks
 #' @importFrom stats residuals
 #' @export
 residuals.gibbs_bmf <- function(object, ...) {
@@ -200,7 +185,7 @@ residuals.gibbs_bmf <- function(object, ...) {
   fit_part(object, "model")$data$value - fit
 }
 
-#' @rdname bmf-fitted
+#' @rdname bmf-checks
 #' @export
 augment.gibbs_bmf <- function(x, newdata = NULL, level = 0.95, ...,
                               user_features = NULL, item_features = NULL) {

@@ -128,9 +128,13 @@ factor_basis <- function(fit, call) {
   kept
 }
 
-#' Factors of users and items
+#' Factors of users and items, and summary of a matrix factorisation
 #'
-#' The posterior means and standard deviations of the factors, with their ids.
+#' `factors_of()` gives the posterior means and standard deviations of the
+#' factors, with their ids. `summary()` gives the table of
+#' [summary.gibbsite_fit()], and below it a table of the factors, by decreasing
+#' variance: how much of the variance of the ratings' mean, over all cells, each
+#' factor accounts for, and the items at its two ends.
 #'
 #' Factors are known only up to a rotation, and the chains move between
 #' rotations. The mean of a coordinate over the raw draws is therefore
@@ -147,19 +151,47 @@ factor_basis <- function(fit, call) {
 #' unit of the user's factor. The sign is chosen so that the larger entries of
 #' the items are positive. The draws in the fit are not changed.
 #'
+#' With `bmf_prior("wishart")`, `print()` and `summary()` name the factors that
+#' have less than a tenth of an equal share of the variance of the mean of a
+#' rating, for users and items drawn from the prior with the hyperparameters of
+#' the kept draws: a smaller rank may do.
+#'
+#' @section Stored quantities: `beta` (precision of a rating; with `link`
+#' instead `theta[1]`, ..., the cutpoints), `lambda_u` and `lambda_v`
+#' (precisions of users and of items), or `trace_u`, `logdet_u` (trace and log
+#' determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length of
+#' \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about their
+#' mean at this draw; with `link` instead `log_lik`), `log_joint`, and
+#' `cell[1]`, ... (mean of the rating in some observed cells;
+#' [tidy()][tidy.gibbsite_fit] says which). None depends on the rotation of the
+#' factors.
+#'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
+#' @param object A fit made by [gibbs_bmf()].
+#' @param variables,probs As in [summary.gibbsite_fit()].
+#' @param factors `TRUE` (default) or `FALSE`: whether `summary()` computes the
+#'   table of factors, which takes some time for many users and items.
+#' @param ... Not used.
 #' @param of `"items"` (default) or `"users"`.
-#' @return A data frame with a row for each item (user): its id, `ratings` (how
-#'   many it has), the factors `factor_1`, `factor_2`, ... by decreasing
-#'   variance and their standard deviations `sd_1`, ...; with intercepts also
-#'   `intercept` and `sd_intercept`. Without `sd_` columns for a mode.
+#' @return `factors_of()`: a data frame with a row for each item (user): its id,
+#'   `ratings` (how many it has), the factors `factor_1`, `factor_2`, ... by
+#'   decreasing variance and their standard deviations `sd_1`, ...; with
+#'   intercepts also `intercept` and `sd_intercept`. Without `sd_` columns for a
+#'   mode.
+#'
+#'   `summary()`: a data frame of class `gibbsite_summary`, see
+#'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a
+#'   row for each factor: `factor`, `variance` (posterior mean of \eqn{d_k^2 /
+#'   (N M)}{d_k^2 / (N M)}, in squared units of the ratings), its `sd`, `share`
+#'   of the sum, and `high` and `low`, the items (with at least five ratings,
+#'   where there are such) with the largest and smallest entries.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_bmf()].
 #' @references
 #' Schoenemann PH (1966). A generalized solution of the orthogonal Procrustes
 #' problem. *Psychometrika* 31, 1-10. \doi{10.1007/BF02289451}
-#' @seealso [summary.gibbs_bmf()] for the variance of each factor,
-#'   [recommend()], [predict.gibbs_bmf()].
+#' @seealso [summary.gibbsite_fit()], [compare_k()], [recommend()],
+#'   [predict.gibbs_bmf()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
@@ -167,6 +199,7 @@ factor_basis <- function(fit, call) {
 #'   seed = 1
 #' )
 #' head(factors_of(fit))
+#' attr(summary(fit), "factors")
 #' @export
 factors_of <- function(fit, of = c("items", "users")) {
   check_needed(fit = "a fit made by gibbs_bmf()")
@@ -208,47 +241,7 @@ factor_frame <- function(model, side, of) {
 
 # ---- Summary ----------------------------------------------------------------
 
-#' Summary of a matrix factorisation
-#'
-#' The table of [summary.gibbsite_fit()], and below it a table of the factors in
-#' the canonical form of [factors_of()], by decreasing variance. It shows how
-#' much of the variance of the ratings' mean, over all cells, each factor
-#' accounts for, and the items at its two ends. With `bmf_prior("wishart")`,
-#' `print()` and `summary()` name the factors that have less than a tenth of an
-#' equal share of the variance of the mean of a rating, for users and items
-#' drawn from the prior with the hyperparameters of the kept draws: a smaller
-#' rank may do.
-#'
-#' The stored quantities are `beta` (precision of a rating; with `link` instead
-#' `theta[1]`, ..., the cutpoints), `lambda_u` and
-#' `lambda_v` (precisions of users and of items), or `trace_u`, `logdet_u`
-#' (trace and log determinant of \eqn{\Lambda_u}{Lambda_u}), `norm_mu_u` (length
-#' of \eqn{\mu_u}{mu_u}) and the same for items, `rmse` (of the ratings about
-#' their mean at this draw; with `link` instead `log_lik`), `log_joint`, and
-#' `cell[1]`, ... (mean of the rating in some observed cells;
-#' [tidy()][tidy.gibbsite_fit] says which). None depends on the rotation of the
-#' factors.
-#'
-#' @param object A fit made by [gibbs_bmf()].
-#' @param variables,probs As in [summary.gibbsite_fit()].
-#' @param factors `TRUE` (default) or `FALSE`: whether to compute the table of
-#'   factors, which takes some time for many users and items.
-#' @param ... Not used.
-#' @return A data frame of class `gibbsite_summary`, see
-#'   [summary.gibbsite_fit()]; its attribute `factors` is a data frame with a
-#'   row for each factor: `factor`, `variance` (posterior mean of
-#'   \eqn{d_k^2 / (N M)}{d_k^2 / (N M)}, in squared units of the ratings), its
-#'   `sd`, `share` of the sum, and `high` and `low`, the items (with at least
-#'   five ratings, where there are such) with the largest and smallest entries.
-#' @seealso [factors_of()], [summary.gibbsite_fit()], [compare_k()].
-#' @examples
-#' set.seed(1)
-#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
-#' fit <- gibbs_bmf(made, rank = 2, draws = 200, burnin = 200, chains = 2,
-#'   seed = 1
-#' )
-#' summary(fit)
-#' attr(summary(fit), "factors")
+#' @rdname factors_of
 #' @export
 summary.gibbs_bmf <- function(object, variables = NULL,
                               probs = c(0.025, 0.5, 0.975), factors = TRUE,
@@ -297,7 +290,7 @@ print.bmf_summary <- function(x, ...) {
   if (!is.data.frame(factors) || !"variable" %in% names(x)) {
     return(invisible(x))
   }
-  writeLines(c("", "Factors, by the variance they account for:"))
+  write_lines(c("", "Factors, by the variance they account for:"))
   print_factors(factors)
   invisible(x)
 }
@@ -312,7 +305,7 @@ print_factors <- function(factors, n = 10L) {
   )
   print_table(as.character(factors$factor[rows]), shown)
   if (nrow(factors) > n) {
-    writeLines(sprintf("... %d more", nrow(factors) - n))
+    write_lines(sprintf("... %d more", nrow(factors) - n))
   }
 }
 
@@ -457,13 +450,13 @@ print.bmf_map <- function(x, ...) {
     paste0("; root mean square error in the data ",
            format(sqrt(mean(stats::residuals(x)^2)), digits = 4))
   }
-  writeLines(c(
+  write_lines(c(
     paste0("Standard deviation of a rating ",
            format(1 / sqrt(x$estimate$beta), digits = 4), error, "."),
     "", "Factors, by the variance they account for:"
   ))
   print_factors(factor_table(model, map_factors(x)), 5L)
-  writeLines(c("", "Next: predict(map, pairs), held_out(map, ratings)"))
+  write_lines(c("", "Next: predict(map, pairs), held_out(map, ratings)"))
   invisible(x)
 }
 

@@ -62,7 +62,7 @@ features_of_ids <- function(table, ids, role, arg, call) {
         x = if (sum(lost) > 3) "{sum(lost)} {role}s have no row.",
         i = "Rows belong to the {role}s in their names, or in a column of a data
              frame that is called like the one of the ratings.",
-        i = "A row of zeros can stand for one of which nothing is known."
+        i = "Give a row of zeros to {role}s of which nothing is known."
       ),
       call = call, class = "missing"
     )
@@ -251,8 +251,7 @@ level_block <- function(x, name, levels, arg, call) {
       c(
         "{.arg {arg}} must have no missing values: column {quoted(name)} has one
          in row {which(is.na(x))[[1L]]}.",
-        i = "A level of its own, or a row of zeros, can stand for what is not
-             known."
+        i = "Give unknown values a level of their own, or a row of zeros."
       ),
       call = call, class = "missing", row = which(is.na(x))[[1L]]
     )
@@ -292,8 +291,8 @@ check_feature_values <- function(read, role, arg, call) {
       c(
         "{.arg {arg}} must be finite: column {named} is {given} for {role}
          {.val {id}}.",
-        i = if (missing) "A column that says whether a value is known, and 0 in
-                          its place, can stand for missing values."
+        i = if (missing) "Put 0 in the place of missing values, and add a column
+                          that says which values are known."
       ),
       call = call, class = if (missing) "missing" else "infinite"
     )

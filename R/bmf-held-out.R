@@ -1,34 +1,6 @@
 # Predictions of pairs given up front, and scores of ratings held back.
 
-#' Predictions averaged over every kept draw
-#'
-#' For the pairs given to [gibbs_bmf()] as `predict_at`: means and variances
-#' that the chains accumulated at every kept draw as they ran. [predict()] of
-#' the same pairs uses only the stored draws, which are fewer. The ends of the
-#' interval are those of [predict.gibbs_bmf()], shifted and scaled to the
-#' accumulated mean and standard deviation. With `range` or `link` in the fit
-#' all numbers are those of [predict.gibbs_bmf()], because only linear
-#' predictors are accumulated.
-#'
-#' @param fit A fit made by [gibbs_bmf()] with `predict_at`.
-#' @param level Number between 0 and 1, default 0.95: the probability of the
-#'   interval.
-#' @return A data frame with a row for each pair of `predict_at`: the pair, its
-#'   rating if one was given, `mean`, `variance` and its parts `noise` and
-#'   `parameters`, `lower`, `upper`, and `unknown` as in [predict.gibbs_bmf()].
-#'   After an interrupt, the means include draws of the faster chains that the
-#'   fit does not show yet.
-#' @section Errors: `gibbsite_error_argument` for a fit without `predict_at`.
-#' @seealso [held_out()] for the error, [predict.gibbs_bmf()] for other cells.
-#' @examples
-#' set.seed(1)
-#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
-#' back <- sample(nrow(made), 50)
-#' fit <- gibbs_bmf(made[-back, ], rank = 2, predict_at = made[back, ],
-#'   draws = 200, burnin = 200, chains = 2, seed = 1
-#' )
-#' head(predicted_at(fit))
-#' held_out(fit)
+#' @rdname held_out
 #' @export
 predicted_at <- function(fit, level = 0.95) {
   check_needed(fit = "a fit made by gibbs_bmf()")
@@ -132,40 +104,58 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 
 #' How well ratings that were held back are predicted
 #'
-#' The root mean square error, the mean absolute error and the coverage of
-#' intervals for ratings that were not used by the fit.
+#' `held_out()` gives the root mean square error, the mean absolute error and
+#' the coverage of intervals for ratings that were not used by the fit.
+#' `predicted_at()` gives the prediction of each pair that [gibbs_bmf()] got as
+#' `predict_at`: means and variances that the chains accumulated at every kept
+#' draw as they ran.
 #'
 #' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
 #' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
 #'   of pairs with ratings.
-#' @param level Numbers between 0 and 1, default 0.5, 0.8 and 0.95: the
-#'   probabilities of the central predictive intervals whose coverage is
-#'   counted.
+#' @param level `held_out()`: numbers between 0 and 1, default 0.5, 0.8 and
+#'   0.95: the probabilities of the central predictive intervals whose coverage
+#'   is counted. `predicted_at()`: one such number, default 0.95.
 #' @param ... Not used.
 #' @param user_features,item_features As in [predict.gibbs_bmf()].
-#' @return A data frame of one row: `ratings` (how many), `rmse` (root mean
-#'   square error of the posterior mean), `mae` (mean absolute error), `lpd`
-#'   (mean log predictive density of a rating; higher is better), and for each
-#'   level `coverage_50`, ...: the share of ratings inside their interval.
+#' @return `held_out()`: a data frame of one row: `ratings` (how many), `rmse`
+#'   (root mean square error of the posterior mean), `mae` (mean absolute
+#'   error), `lpd` (mean log predictive density of a rating; higher is better),
+#'   and for each level `coverage_50`, ...: the share of ratings inside their
+#'   interval.
+#'
+#'   `predicted_at()`: a data frame with a row for each pair of `predict_at`:
+#'   the pair, its rating if one was given, `mean`, `variance` and its parts
+#'   `noise` and `parameters`, `lower`, `upper`, and `unknown` as in
+#'   [predict.gibbs_bmf()]. After an interrupt, the means include draws of the
+#'   faster chains that the fit does not show yet.
 #' @details
-#' With `predict_at` the errors are those of [predicted_at()], averaged over
+#' With `predict_at` the errors are those of `predicted_at()`, averaged over
 #' every kept draw; density and coverage use the draws that the fit keeps for
 #' prediction.
+#'
+#' [predict()][predict.gibbs_bmf] of the pairs of `predict_at` uses only the
+#' stored draws, which are fewer. The ends of the interval are those of
+#' [predict.gibbs_bmf()], shifted and scaled to the accumulated mean and
+#' standard deviation. With `range` or `link` in the fit all numbers are those
+#' of [predict.gibbs_bmf()], because only linear predictors are accumulated.
 #'
 #' The standard error of a coverage \eqn{p} is about \eqn{\sqrt{p(1-p)/n}}{
 #' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:
 #' most of the chance variation is then common to both.
-#' @section Errors: `gibbsite_error_argument` if no ratings were held back.
-#' @seealso [predicted_at()] for each rating, [compare_k()] for ranks,
+#' @section Errors: `gibbsite_error_argument` if no ratings were held back, and
+#'   in `predicted_at()` for a fit without `predict_at`.
+#' @seealso [predict.gibbs_bmf()] for other cells, [compare_k()] for ranks,
 #'   [kfold()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
 #' back <- sample(nrow(made), 50)
-#' fit <- gibbs_bmf(made[-back, ], rank = 2, draws = 200, burnin = 200,
-#'   chains = 2, seed = 1
+#' fit <- gibbs_bmf(made[-back, ], rank = 2, predict_at = made[back, ],
+#'   draws = 200, burnin = 200, chains = 2, seed = 1
 #' )
-#' held_out(fit, made[back, ])
+#' held_out(fit)
+#' head(predicted_at(fit))
 #' @export
 held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95), ...) {
   check_needed(fit = "a fit made by gibbs_bmf()")

@@ -59,7 +59,7 @@
 #'   \eqn{W_0^{-1}}{W0^-1}.
 #'
 #' The precision \eqn{\lambda_b}{lambda_b} of the coefficients of features (see
-#' the section on features in [gibbs_bmf()]) is unknown, \eqn{\lambda_b \sim
+#' [bmf_options]) is unknown, \eqn{\lambda_b \sim
 #' \mathrm{Gamma}(g, h)}{lambda_b ~ Gamma(g, h)} with \eqn{g, h} =
 #' `feature_shape`, `feature_rate`, or it is `feature_precision`. These fields
 #' have no use without features. By default \eqn{g} is 2 and \eqn{h} one over

@@ -17,9 +17,10 @@
 #'   u_i ~ N(mu_u, Lambda_u^-1), mu_u | Lambda_u ~ N(mu0, (kappa0
 #'   Lambda_u)^-1), Lambda_u ~ W(nu0, W0),}
 #' the same for the items, and \eqn{\beta \sim \mathrm{Gamma}(e, f)}{beta ~
-#' Gamma(e, f)} (shape, rate). In their paper the precision of the ratings is
-#' fixed; here it is unknown. The density that the chain leaves invariant is, up
-#' to a constant,
+#' Gamma(e, f)} (shape, rate).
+#'
+#' In the paper the precision of the ratings is fixed; here it is unknown. The
+#' density that the chain leaves invariant is, up to a constant,
 #' \deqn{\prod_{(i,j) \in \Omega} \mathrm{N}(r_{ij} \mid u_i^\top v_j, 1/\beta)
 #'   \prod_i p(u_i \mid \mu_u, \Lambda_u) \prod_j p(v_j \mid \mu_v, \Lambda_v)
 #'   \, p(\mu_u, \Lambda_u) \, p(\mu_v, \Lambda_v) \, p(\beta).}{
@@ -69,90 +70,11 @@
 #' message says how many. Users and items without a rating are kept, and their
 #' factors are drawn from the prior (a message says so too).
 #'
-#' @section Features:
+#' @section Features, levels and a range:
 #' `user_features` and `item_features` hold what is known of users and items
-#' beside their ratings. With \eqn{f_i} the features of user \eqn{i} (\eqn{p}
-#' numbers) the prior mean of its factors depends on them (Macau, Simm and
-#' others 2017):
-#' \deqn{u_i \sim \mathrm{N}(\mu_u + B_u^\top f_i, \Lambda_u^{-1}), \quad
-#'   b_k \mid \Lambda_u, \lambda_b \sim \mathrm{N}(0, (\lambda_b
-#'   \Lambda_u)^{-1}), \quad \lambda_b \sim \mathrm{Gamma}(g, h),}{
-#'   u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), b_k | Lambda_u, lambda_b ~ N(0,
-#'   (lambda_b Lambda_u)^-1), lambda_b ~ Gamma(g, h),}
-#' \eqn{b_k} the rows of \eqn{B_u} (\eqn{p \times D}{p x D}), one for each
-#' feature, and the same for items. With `biases` the intercepts depend on the
-#' features too. Features need the default `type = "wishart"` of
-#' [bmf_prior()], with \eqn{g, h} = `feature_shape`, `feature_rate`, or a known
-#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and
-#' items with few ratings. They also predict for users and items without
-#' ratings.
-#'
-#' A table of features is a numeric matrix, a sparse matrix of the Matrix
-#' package or a data frame. Its rows belong to users (items) by row names or, in
-#' a data frame, by a column that is called like that of the ratings; a matrix
-#' without row names has the rows of ids 1, 2, ... Columns of a data frame are
-#' numbers, logicals, or factors and text, which have a feature of 0 and 1 for
-#' each level. Each user of the ratings needs a row. Users that occur in the
-#' table alone are users without a rating, and a message says so. Constant and
-#' collinear columns do no harm.
-#'
-#' Numbers are taken as they are: nothing is centred or scaled. All coefficients
-#' of a side have one prior, so that features should be of similar size: use
-#' [scale()] for ages, prices or years.
-#'
-#' For new users and items give their features to [predict.gibbs_bmf()],
-#' [recommend()] and [fold_in()]. A table has at most 5,000 columns, because a
-#' run needs the eigenvectors of the \eqn{p \times p}{p x p} cross-product of
-#' the table once, and each sweep takes \eqn{p^2 D}{p^2 D} operations. Features
-#' stay in a fit without its data.
-#' @section Ordinal ratings:
-#' With `link = "ordinal"` a rating on a scale of \eqn{K} levels is a latent
-#' value that falls between two cutpoints (Albert and Chib 1993):
-#' \deqn{r_{ij} = c \iff \theta_{c-1} < z_{ij} \le \theta_c, \quad
-#'   z_{ij} \sim \mathrm{N}(u_i^\top v_j, 1), \quad -\infty = \theta_0 <
-#'   \theta_1 < \dots < \theta_K = \infty,}{
-#'   r_ij = c iff theta_{c-1} < z_ij <= theta_c, z_ij ~ N(u_i'v_j, 1),
-#'   -Inf = theta_0 < theta_1 < ... < theta_K = Inf,}
-#' with intercepts if there are `biases`. The \eqn{K - 1} cutpoints are unknown
-#' and have the prior \eqn{\mathrm{N}(0, s^2)}{N(0, s^2)} each, given that they
-#' are in order, \eqn{s} = `cutpoint_sd`. The variance of a latent value is 1,
-#' so the prior has no \eqn{\beta}{beta}; `center` has no effect. Steps between
-#' levels need not be equal, and no prediction leaves the scale. The levels are
-#' the different ratings of the data in increasing order. A factor has all its
-#' levels, also those without a rating. Levels that are numbers count as these
-#' numbers, the levels of another ordered factor as 1, 2, ....
-#'
-#' `link = "probit"` is the same for likes: 0 and 1, logical ratings, or a
-#' factor of two levels. \eqn{-\theta_1}{-theta_1} is then the intercept.
-#'
-#' What is predicted is the rating: its mean (the expected number), its
-#' standard deviation, intervals of ratings, and with `predict(type =
-#' "probabilities")` the probability of each level. An interval of ratings holds
-#' at least its probability and, with few levels, often much more. `log_lik()`
-#' and what is made of it are log probabilities of ratings; without `link` they
-#' are log densities, and the two cannot be compared. To compare them, replace
-#' the log density of a rating by the log of a normal probability: that of the
-#' interval from half a step below the rating to half a step above it.
-#'
-#' A constant may be added to all latent values and cutpoints without a change
-#' of the likelihood: only distances of cutpoints are judged for convergence.
-#'
-#' Choose `"ordinal"` for ratings of few levels if the probabilities of levels
-#' matter or levels are used very unequally: it describes single ratings much
-#' better. Means are predicted about as well without `link`, which is several
-#' times faster and takes in new users ([fold_in()]). `range` is for means and
-#' intervals on the scale without the cost of a link.
-#'
-#' @section Range of the ratings:
-#' The model takes ratings as real numbers without bounds. With `range = c(1,
-#' 5)` a rating outside the range counts as the nearer end: a draw of 5.3
-#' counts as 5. All predictions on the scale of the ratings use these values:
-#' means, standard deviations, intervals, errors, coverage and recommendations.
-#' The posterior stays the same, and so do
-#' `log_lik()`, `loo()` and the mean log predictive density of [held_out()],
-#' which are of the model's rating, as are the stored `cell[1]`, ... and
-#' [rstantools::posterior_linpred()]. Because draws beyond an end count as the
-#' end, means near an end lie further inside than without `range`.
+#' beside their ratings. `link = "ordinal"` is a model of ratings with few
+#' levels, `link = "probit"` one of likes. `range` keeps predictions within the
+#' scale of the ratings. [bmf_options] describes each of them.
 #'
 #' @section Rotations:
 #' The likelihood depends on users and items through \eqn{u_i^\top v_j}{u_i'v_j}
@@ -207,15 +129,6 @@
 #' the same prior. Its result is a point, not a posterior, of class
 #' `gibbsite_map`: see [bmf_map].
 #'
-#' @section Starting values:
-#' By default each chain starts at factors drawn on its own stream of random
-#' numbers, from normal distributions wider than the posterior. An entry of
-#' `inits` is a list with any of `u` (`D x N`), `v` (`D x M`), `beta` (with
-#' `link` instead `theta`, in increasing order), and, as the prior has them,
-#' `lambda_u`, `lambda_v`; missing elements are drawn. With features also
-#' `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and those of
-#' the items, which are otherwise 0 and the mean of their prior.
-#'
 #' @param ratings The ratings: a data frame, a matrix or a sparse matrix, see
 #'   the section on ratings; or a formula.
 #' @param rank Whole number from 1 to 200, default 10: the length of each factor
@@ -232,10 +145,10 @@
 #' @param biases `TRUE` or `FALSE` (default): an intercept for each user and
 #'   each item.
 #' @param range `NULL` (default), or the lowest and the highest possible rating,
-#'   two numbers: predictions stay between them, see the section on the range.
+#'   two numbers: predictions stay between them, see [bmf_options].
 #' @param link `NULL` (default) for ratings that are numbers; `"ordinal"` for
 #'   ratings on a scale of 2 to 100 levels, `"probit"` for likes (0 and 1,
-#'   logical, or a factor of two levels): see the section on ordinal ratings.
+#'   logical, or a factor of two levels): see [bmf_options].
 #' @param cutpoint_sd With `link`: positive number, default 5, the prior
 #'   standard deviation of a cutpoint on the scale on which a latent value has
 #'   standard deviation 1.
@@ -247,8 +160,8 @@
 #'   predictions with them. New ids are added as users or items without a
 #'   rating.
 #' @param user_features,item_features `NULL`, or a numeric matrix, a sparse
-#'   matrix or a data frame with a row for each user (item): see the section on
-#'   features.
+#'   matrix or a data frame with a row for each user (item): see
+#'   [bmf_options].
 #' @param keep `NULL`, or any of `"u"` and `"v"`: store every draw of the
 #'   factors. A run whose draws would need more than
 #'   `options(gibbsite.max_draws_mb)` is refused.
@@ -267,20 +180,11 @@
 #' rating at all. A chain that fails raises `gibbsite_error_chain`, which
 #' carries the other chains in `$fit`.
 #' @references
-#' Albert JH, Chib S (1993). Bayesian analysis of binary and polychotomous
-#' response data. *Journal of the American Statistical Association* 88, 669-679.
-#' \doi{10.1080/01621459.1993.10476321}
-#'
 #' Salakhutdinov R, Mnih A (2008). Bayesian probabilistic matrix factorization
 #' using Markov chain Monte Carlo. *Proceedings of the 25th International
 #' Conference on Machine Learning*, 880-887. \doi{10.1145/1390156.1390267}
 #' (In its equation for the scale matrix of \eqn{\Lambda_u}{Lambda_u},
 #' \eqn{\bar S}{S-bar} has to be centred at the mean of the users, as above.)
-#'
-#' Simm J, Arany A, Zakeri P, Haber T, Wegner JK, Chupakhin V, Ceulemans H,
-#' Moreau Y (2017). Macau: scalable Bayesian factorization with high-dimensional
-#' side information using MCMC. *IEEE 27th International Workshop on Machine
-#' Learning for Signal Processing*. \doi{10.1109/MLSP.2017.8168143}
 #'
 #' Paisley J (2015). *EECS E6892: Bayesian Models for Machine Learning*, lecture
 #' 3, equations 16 to 29. Columbia University.
@@ -288,9 +192,10 @@
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: one more example" (the Gamma priors). Indian Institute of
 #' Technology Kanpur.
-#' @seealso [bmf_prior], [predict.gibbs_bmf()], [recommend()], [fold_in()],
-#'   [factors_of()], [held_out()], [plot.gibbs_bmf()], [compare_k()] for the
-#'   rank; `vignette("ratings", "gibbsite")`.
+#' @seealso [bmf_options], [bmf_prior], [bmf_sampler], [predict.gibbs_bmf()],
+#'   [recommend()], [fold_in()], [factors_of()], [held_out()],
+#'   [plot.gibbs_bmf()], [compare_k()] for the rank; `vignette("ratings",
+#'   "gibbsite")`.
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
 #' ratings <- as.matrix(USJudgeRatings)
@@ -315,21 +220,6 @@
 #'   burnin = 200, chains = 2, seed = 1
 #' )
 #' recommend(by_formula, users = 1:2, n = 3)
-#'
-#' # users with features: what a user without a rating may like
-#' known <- t(attr(made, "u")) + rnorm(80) / 5
-#' dimnames(known) <- list(1:40, c("x", "y"))
-#' with_features <- gibbs_bmf(made[made$user != "40", ], rank = 2,
-#'   user_features = known, draws = 200, burnin = 200, chains = 2, seed = 1
-#' )
-#' recommend(with_features, users = 40, n = 3)
-#' # ratings from 1 to 5 on their scale
-#' made$value <- findInterval(made$value, c(-1.5, -0.5, 0.5, 1.5)) + 1
-#' stars <- gibbs_bmf(made, rank = 2, link = "ordinal", draws = 200,
-#'   burnin = 200, chains = 2, seed = 1
-#' )
-#' head(predict(stars, type = "probabilities"), 3)
-#' recommend(stars, users = 1:2, n = 2, at_least = 4)
 #' @export
 gibbs_bmf <- function(ratings, ...) {
   what <- "the ratings, or a formula"
@@ -467,6 +357,131 @@ check_link <- function(link, method, call) {
   link
 }
 
+#' Features, ordinal ratings and a range of ratings
+#'
+#' Three arguments of [gibbs_bmf()], in its notation: `user_features` and
+#' `item_features` let the prior of a user or an item depend on what is known of
+#' them; `link` is a model of ratings with few levels or of likes; `range` keeps
+#' predictions within the scale of the ratings.
+#'
+#' @section Features:
+#' `user_features` and `item_features` hold what is known of users and items
+#' beside their ratings. With \eqn{f_i} the features of user \eqn{i} (\eqn{p}
+#' numbers) the prior mean of its factors depends on them (Macau, Simm and
+#' others 2017):
+#' \deqn{u_i \sim \mathrm{N}(\mu_u + B_u^\top f_i, \Lambda_u^{-1}), \quad
+#'   b_k \mid \Lambda_u, \lambda_b \sim \mathrm{N}(0, (\lambda_b
+#'   \Lambda_u)^{-1}), \quad \lambda_b \sim \mathrm{Gamma}(g, h),}{
+#'   u_i ~ N(mu_u + B_u'f_i, Lambda_u^-1), b_k | Lambda_u, lambda_b ~ N(0,
+#'   (lambda_b Lambda_u)^-1), lambda_b ~ Gamma(g, h),}
+#' \eqn{b_k} the rows of \eqn{B_u} (\eqn{p \times D}{p x D}), one for each
+#' feature, and the same for items. With `biases` the intercepts depend on the
+#' features too. Features need the default `type = "wishart"` of
+#' [bmf_prior()], with \eqn{g, h} = `feature_shape`, `feature_rate`, or a known
+#' \eqn{\lambda_b}{lambda_b} = `feature_precision`. They help most for users and
+#' items with few ratings. They also predict for users and items without
+#' ratings.
+#'
+#' A table of features is a numeric matrix, a sparse matrix of the Matrix
+#' package or a data frame. Its rows belong to users (items) by row names or, in
+#' a data frame, by a column that is called like that of the ratings; a matrix
+#' without row names has the rows of ids 1, 2, ... Columns of a data frame are
+#' numbers, logicals, or factors and text, which have a feature of 0 and 1 for
+#' each level. Each user of the ratings needs a row. Users that occur in the
+#' table alone are users without a rating, and a message says so. Constant and
+#' collinear columns do no harm.
+#'
+#' Numbers are taken as they are: nothing is centred or scaled. All coefficients
+#' of a side have one prior, so that features should be of similar size: use
+#' [scale()] for ages, prices or years.
+#'
+#' For new users and items give their features to [predict.gibbs_bmf()],
+#' [recommend()] and [fold_in()]. A table has at most 5,000 columns, because a
+#' run needs the eigenvectors of the \eqn{p \times p}{p x p} cross-product of
+#' the table once, and each sweep takes \eqn{p^2 D}{p^2 D} operations. Features
+#' stay in a fit without its data.
+#'
+#' @section Ordinal ratings and likes:
+#' With `link = "ordinal"` a rating on a scale of \eqn{K} levels is a latent
+#' value that falls between two cutpoints (Albert and Chib 1993):
+#' \deqn{r_{ij} = c \iff \theta_{c-1} < z_{ij} \le \theta_c, \quad
+#'   z_{ij} \sim \mathrm{N}(u_i^\top v_j, 1), \quad -\infty = \theta_0 <
+#'   \theta_1 < \dots < \theta_K = \infty,}{
+#'   r_ij = c iff theta_{c-1} < z_ij <= theta_c, z_ij ~ N(u_i'v_j, 1),
+#'   -Inf = theta_0 < theta_1 < ... < theta_K = Inf,}
+#' with intercepts if there are `biases`. The \eqn{K - 1} cutpoints are unknown
+#' and have the prior \eqn{\mathrm{N}(0, s^2)}{N(0, s^2)} each, given that they
+#' are in order, \eqn{s} = `cutpoint_sd`. The variance of a latent value is 1,
+#' so the prior has no \eqn{\beta}{beta}; `center` has no effect. Steps between
+#' levels need not be equal, and no prediction leaves the scale. The levels are
+#' the different ratings of the data in increasing order. A factor has all its
+#' levels, also those without a rating. Levels that are numbers count as these
+#' numbers, the levels of another ordered factor as 1, 2, ....
+#'
+#' `link = "probit"` is the same for likes: 0 and 1, logical ratings, or a
+#' factor of two levels. \eqn{-\theta_1}{-theta_1} is then the intercept.
+#'
+#' What is predicted is the rating: its mean (the expected number), its
+#' standard deviation, intervals of ratings, and with `predict(type =
+#' "probabilities")` the probability of each level. An interval of ratings holds
+#' at least its probability and, with few levels, often much more. `log_lik()`
+#' and what is made of it are log probabilities of ratings; without `link` they
+#' are log densities, and the two cannot be compared. To compare them, replace
+#' the log density of a rating by the log of a normal probability: that of the
+#' interval from half a step below the rating to half a step above it.
+#'
+#' A constant may be added to all latent values and cutpoints without a change
+#' of the likelihood: only distances of cutpoints are judged for convergence.
+#'
+#' Choose `"ordinal"` for ratings of few levels if the probabilities of levels
+#' matter or levels are used very unequally: it describes single ratings much
+#' better. Means are predicted about as well without `link`, which is several
+#' times faster and takes in new users ([fold_in()]). `range` is for means and
+#' intervals on the scale without the cost of a link.
+#'
+#' @section Range of the ratings:
+#' The model takes ratings as real numbers without bounds. With `range = c(1,
+#' 5)` a rating outside the range counts as the nearer end: a draw of 5.3
+#' counts as 5. All predictions on the scale of the ratings use these values:
+#' means, standard deviations, intervals, errors, coverage and recommendations.
+#' The posterior stays the same, and so do
+#' `log_lik()`, `loo()` and the mean log predictive density of [held_out()],
+#' which are of the model's rating, as are the stored `cell[1]`, ... and
+#' [rstantools::posterior_linpred()]. Because draws beyond an end count as the
+#' end, means near an end lie further inside than without `range`.
+#'
+#' @references
+#' Albert JH, Chib S (1993). Bayesian analysis of binary and polychotomous
+#' response data. *Journal of the American Statistical Association* 88, 669-679.
+#' \doi{10.1080/01621459.1993.10476321}
+#'
+#' Simm J, Arany A, Zakeri P, Haber T, Wegner JK, Chupakhin V, Ceulemans H,
+#' Moreau Y (2017). Macau: scalable Bayesian factorization with high-dimensional
+#' side information using MCMC. *IEEE 27th International Workshop on Machine
+#' Learning for Signal Processing*. \doi{10.1109/MLSP.2017.8168143}
+#' @seealso [gibbs_bmf()], [predict.gibbs_bmf()], [bmf_prior()].
+#' @examples
+#' set.seed(1)
+#' made <- sim_bmf(40, 30, rank = 2, share = 0.3)
+#'
+#' # users with features: what a user without a rating may like
+#' known <- t(attr(made, "u")) + rnorm(80) / 5
+#' dimnames(known) <- list(1:40, c("x", "y"))
+#' with_features <- gibbs_bmf(made[made$user != "40", ], rank = 2,
+#'   user_features = known, draws = 200, burnin = 200, chains = 2, seed = 1
+#' )
+#' recommend(with_features, users = 40, n = 3)
+#'
+#' # ratings from 1 to 5 on their scale
+#' made$value <- findInterval(made$value, c(-1.5, -0.5, 0.5, 1.5)) + 1
+#' stars <- gibbs_bmf(made, rank = 2, link = "ordinal", draws = 200,
+#'   burnin = 200, chains = 2, seed = 1
+#' )
+#' head(predict(stars, type = "probabilities"), 3)
+#' recommend(stars, users = 1:2, n = 2, at_least = 4)
+#' @name bmf_options
+NULL
+
 #' The sampler of gibbs_bmf()
 #'
 #' The conditionals of the model of [gibbs_bmf()], in its notation, and the
@@ -550,6 +565,15 @@ check_link <- function(link, method, call) {
 #' the users. With `"wishart"` or `"gamma"` latent values, cutpoints and
 #' users are also multiplied by one factor (Liu and Sabatti 2000).
 #'
+#' @section Starting values:
+#' By default each chain starts at factors drawn on its own stream of random
+#' numbers, from normal distributions wider than the posterior. An entry of
+#' `inits` is a list with any of `u` (`D x N`), `v` (`D x M`), `beta` (with
+#' `link` instead `theta`, in increasing order), and, as the prior has them,
+#' `lambda_u`, `lambda_v`; missing elements are drawn. With features also
+#' `coefficients_u` (\eqn{B_u^\top}{B_u'}, `D x p`), `lambda_b_u` and those of
+#' the items, which are otherwise 0 and the mean of their prior.
+#'
 #' @references
 #' Cowles MK (1996). Accelerating Monte Carlo Markov chain convergence for
 #' cumulative-link generalized linear models. *Statistics and Computing* 6,
@@ -570,37 +594,7 @@ NULL
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate ratings from a low-rank model
-#'
-#' Factors \eqn{u_i, v_j \sim \mathrm{N}(0, c I)}{u_i, v_j ~ N(0, c I)},
-#' intercepts from \eqn{\mathrm{N}(0, b^2)}{N(0, b^2)}, and ratings
-#' \eqn{r_{ij} \sim \mathrm{N}(m + u_i^\top v_j + a_i + b_j,
-#' \sigma^2)}{r_ij ~ N(m + u_i'v_j + a_i + b_j, sigma2)} in cells taken at
-#' random, each at most once.
-#'
-#' @param users,items Whole numbers, at least 1: how many of them.
-#' @param rank Whole number, at least 1: the length of each factor.
-#' @param share Number above 0 and at most 1: the share of all cells that is
-#'   rated (at least one cell is).
-#' @param sigma2 Number, at least 0, default 0.25: the variance of a rating.
-#' @param c Positive number, default `1 / sqrt(rank)`, with which
-#'   \eqn{u_i^\top v_j}{u_i'v_j} has variance 1: the variance of each
-#'   coordinate.
-#' @param mean Number, default 0: the mean \eqn{m} of all ratings.
-#' @param biases Number, at least 0, default 0: standard deviation of the
-#'   intercepts.
-#' @return A data frame with a row for each rating and the columns `user`,
-#'   `item` (factors, whose levels are all users and all items) and `value`; its
-#'   attributes `u` (`rank x users`) and `v` (`rank x items`) are the factors,
-#'   `a` and `b` the intercepts, and `truth` is the mean of each rating. Random
-#'   numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of range.
-#' @seealso [gibbs_bmf()], [held_out()].
-#' @examples
-#' set.seed(1)
-#' made <- sim_bmf(20, 10, rank = 2, share = 0.5)
-#' head(made)
-#' cor(made$value, attr(made, "truth"))
+#' @rdname simulated-data
 #' @export
 sim_bmf <- function(users, items, rank = 2, share = 0.2, sigma2 = 0.25,
                     c = 1 / sqrt(rank), mean = 0, biases = 0) {

@@ -224,12 +224,12 @@ abort_columns <- function(names, faults, arg, call) {
   template <- stats::setNames(
     sprintf("{bullets[%d]}", seq_along(bullets)), rep("x", length(bullets))
   )
-  hint <- if (any(faults == "is logical")) {
-    "Leave them out, or recode them as numbers, with {.code as.double()} if 0
-     and 1 are meant."
-  } else {
-    "Leave them out, or recode them as numbers."
+  them <- if (length(names) > 1L) "them" else "it"
+  hint <- paste0("Leave ", them, " out, or recode ", them, " as numbers")
+  if (any(faults == "is logical")) {
+    hint <- paste0(hint, ", with {.code as.double()} if 0 and 1 are meant")
   }
+  hint <- paste0(hint, ".")
   abort_argument(
     c("All columns of {.arg {arg}} must be numeric.", template, i = hint),
     call = call, class = "column", columns = names

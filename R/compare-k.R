@@ -282,7 +282,7 @@ print.k_comparison <- function(x, ...) {
   if (!is_made_k_comparison(x)) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  writeLines(c(attr(x, "of"), ""))
+  write_lines(c(attr(x, "of"), ""))
   plain <- as.data.frame(x)
   shown <- plain[setdiff(names(plain), c("fit", "k", "sure"))]
   shown <- shown[vapply(shown, function(column) !all(is.na(column)), NA)]
@@ -295,7 +295,7 @@ print.k_comparison <- function(x, ...) {
   ))
   dimnames(body) <- list(plain$fit, colnames(body))
   print(body, quote = FALSE, right = TRUE)
-  writeLines(c("", k_words(plain), attr(x, "notes")))
+  write_lines(c("", k_words(plain), attr(x, "notes")))
   invisible(x)
 }
 

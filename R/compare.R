@@ -239,7 +239,7 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
-  writeLines(c(
+  write_lines(c(
     paste0(
       counted(length(unique(x$coefficient)), "coefficient"), " by ",
       counted(length(unique(x$fit)), "fit"), ", with ",
@@ -256,10 +256,10 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
   name <- ifelse(duplicated(x$coefficient), "", x$coefficient)
   print_table(name[rows], shown[rows, ])
   if (nrow(x) > n) {
-    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                       nrow(x) - n, nrow(x)))
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        nrow(x) - n, nrow(x)))
   }
-  writeLines(c("", paste0(
+  write_lines(c("", paste0(
     "shift: of the mean, in standard deviations of ", attr(x, "reference")
   ), paste0("sd_ratio: to the standard deviation of ", attr(x, "reference"))))
   invisible(x)

@@ -314,7 +314,7 @@ abort_indefinite <- function(density, theta, hessian, call) {
        where the search ended.",
       x = "Its largest eigenvalue is {largest}, mainly in the direction of
            {.val {main}}.",
-      i = "There the density is flat or rises on: it may have a ridge, a saddle
+      i = "There the density is flat or still rises: it may have a ridge, saddle
            or no maximum. Try another {.arg init}, other parameters, or a
            proper prior."),
     call = call, class = "indefinite", point = theta

@@ -81,10 +81,10 @@ frame_number <- function(frame) {
   NA_integer_
 }
 
-# The names of the arguments of the function that runs in a frame.
+# The arguments of the function that runs in a frame, with their defaults.
 frame_formals <- function(frame) {
   i <- frame_number(frame)
-  if (is.na(i)) character() else names(formals(sys.function(i)))
+  if (!is.na(i)) formals(sys.function(i))
 }
 
 # What a generic of models dispatches on: the formula of a call that names it

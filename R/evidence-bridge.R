@@ -108,8 +108,8 @@ normal_proposal <- function(x, call) {
 }
 
 # log q - log N at the points mean + root'z; z: coordinates x points. For
-# "warp3" q is the mean of the densities at z and -z, which the sign of a draw
-# does not change (Meng & Schilling 2002).
+# "warp3" q is the mean of the densities at z and -z, so that the sign of a draw
+# has no effect (Meng & Schilling 2002).
 log_ratios <- function(z, proposal, log_density, method) {
   at <- function(z) {
     value <- log_density(t(proposal$mean + crossprod(proposal$root, z)))

@@ -4,8 +4,8 @@
 #' Evidence of a fit, and Laplace approximations compared by it
 #'
 #' `log_evidence()` gives the logarithm of the evidence (marginal likelihood)
-#' \eqn{p(y) = \int p(y \mid \theta) p(\theta)\, d\theta}{p(y) = integral of
-#' p(y | theta) p(theta)}: the density of the data under the model, averaged over
+#' \eqn{p(y) = \int p(y \mid \theta) p(\theta)\, d\theta}{p(y) = integral of p(y
+#' | theta) p(theta)}: the density of the data under the model, averaged over
 #' the prior. `anova()` compares Laplace approximations of the same response by
 #' it.
 #'
@@ -26,74 +26,10 @@
 #' completed from the data (see [prior_summary()]) are part of it. Under an
 #' improper prior the evidence is not defined (`NA`).
 #'
-#' @section Bridge sampling:
-#' With \eqn{q} the likelihood times the prior on a scale without bounds, and
-#' \eqn{g} a normal density with the mean and the covariance of the draws, the
-#' estimate is the optimal bridge of Meng and Wong (1996), the fixed point
-#' \eqn{r} of
-#' \deqn{r = \frac{\mathrm{mean}_g [q / (s_1 q + s_2 r g)]}{
-#'   \mathrm{mean}_p [g / (s_1 q + s_2 r g)]},}{
-#'   r = mean_g[q / (s1 q + s2 r g)] / mean_p[g / (s1 q + s2 r g)],}
-#' with means over draws of \eqn{g} and of the posterior, and \eqn{s_1 : s_2}
-#' the ratio of the effective number of the latter to the number of the former.
-#' The first half of each chain determines \eqn{g}, and the second half is
-#' compared with as many draws of \eqn{g}: if the same draws served for both,
-#' the estimate would be too large (Overstall and Forster 2010). Then the halves
-#' are exchanged, and the two log evidences are averaged. `method =
-#' "warp3"` replaces \eqn{q} by its mean over reflections in the posterior mean,
-#' so that skewness does no harm (Meng and Schilling 2002). It takes twice the
-#' time.
-#'
-#' The standard error is the root of the relative mean squared error
-#' (Frühwirth-Schnatter 2004), with the effective sample size of the draws. It
-#' does not include the error from a mode that no chain visited. If the two
-#' halves differ by more than four standard errors, half of the difference is
-#' the standard error. A warning is given in this case, for a standard error
-#' above 0.5, and for an R-hat above 1.05.
-#'
-#' Scale parameters are replaced by their logarithms. A covariance matrix is
-#' replaced by the logarithms of the diagonal of its Cholesky factor and by
-#' transformed correlations. Some unknowns are integrated out in closed form:
-#' the coefficients and deviations of [gibbs_hlm()], and the allocations and
-#' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the
-#' deviations of the groups are coordinates; with hundreds of groups the
-#' estimate needs many draws.
-#'
-#' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
-#' sampler draws weights, means and covariances at 400 of the draws
-#' (Frühwirth-Schnatter 2004), on their own scale. A component without
-#' observations has its prior there, as in the posterior. The components may be
-#' numbered in \eqn{k!} ways, and the posterior has as many modes. The draws of
-#' a fit are numbered to agree with one of them. The bridge is made in the
-#' region of this numbering, and the result is multiplied by \eqn{k!}. This is
-#' exact, whether or not the sampler visits all numberings. (If `alpha` differs
-#' between the components, the prior of the weights is summed over all
-#' numberings instead.) At most 8,000 draws of each half are compared.
-#'
-#' @section Several modes:
-#' A normal distribution is a poor proposal for a posterior with several modes.
-#' `method = "tempered"` is for such fits of [mh_sample()] with [tempered()].
-#' With temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K} and
-#' \eqn{Z(T) = \int p(x)^{1/T}\, dx}{Z(T) = integral of p(x)^(1/T)},
-#' \deqn{\log Z(1) = \log Z(T_K) + \sum_{k=1}^{K-1} \log
-#'   \frac{Z(T_k)}{Z(T_{k+1})}.}{
-#'   log Z(1) = log Z(T_K) + sum_k log[Z(T_k) / Z(T_(k + 1))].}
-#' With `transform = TRUE` \eqn{p(x)}{p(x)} is the density of the transformed
-#' coordinates. The first term is estimated by bridge sampling with a normal
-#' proposal, from draws of the replica at the highest temperature, which crosses
-#' between the modes. Each other term is estimated by bridge sampling from draws
-#' of two neighbouring replicas. Thermodynamic integration goes the same way
-#' (Gelman and Meng 1998, sections 3 and 4), but needs a quadrature over the
-#' temperatures, whose error does not fall with the number of draws. Bridge
-#' sampling has no such error.
-#'
-#' A fit stores the draws at temperature 1 only. The chains therefore go on for
-#' as many draws as the fit has, on streams of their own. This takes at least
-#' about the time of the run after burn-in, and does not change the fit. Each
-#' chain gives an estimate, and their mean is returned. If an estimate differs
-#' from the mean by more than four of its standard errors, there is a warning,
-#' and the standard error is at least that of the spread of the estimates.
-#' Neighbours without points in common are an error.
+#' After bridge sampling a warning is given for a standard error above 0.5, for
+#' an R-hat above 1.05, and if the two halves of the draws disagree. The
+#' standard error does not include the error from a mode that no chain visited.
+#' [evidence_methods] has the formulas.
 #'
 #' @section One's own density:
 #' For [mh_sample()] the result is the log of the integral of `exp(log_density)`
@@ -110,7 +46,7 @@
 #'   method. `"importance"`: corrected, with a standard error.
 #' @param method The proposal of bridge sampling, `"normal"` (default) or
 #'   `"warp3"`; without effect on mixtures and on other evidence. `"tempered"`:
-#'   for fits with [tempered()] alone, see section *Several modes*.
+#'   for fits with [tempered()] alone, see [evidence_methods].
 #' @param log_density For [gibbs_sample()] alone: a function of the state. It
 #'   gets the fit's further arguments that it has.
 #' @param lower,upper For [gibbs_sample()] alone: the bounds of the parameters,
@@ -146,28 +82,11 @@
 #'   `gibbsite_error_no_data` for a fit without its data.
 #'   `gibbsite_error_numeric` for draws without a covariance matrix.
 #' @references
-#' Frühwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
-#' and Markov switching models using bridge sampling techniques. *Econometrics
-#' Journal* 7, 143-167. \doi{10.1111/j.1368-423X.2004.00125.x}
-#'
-#' Gelman A, Meng X-L (1998). Simulating normalizing constants: from importance
-#' sampling to bridge sampling to path sampling. *Statistical Science* 13,
-#' 163-185. \doi{10.1214/ss/1028905934}
-#'
 #' Kass RE, Raftery AE (1995). Bayes factors. *Journal of the American
 #' Statistical Association* 90, 773-795. \doi{10.1080/01621459.1995.10476572}
-#'
-#' Meng X-L, Schilling S (2002). Warp bridge sampling. *Journal of Computational
-#' and Graphical Statistics* 11, 552-586. \doi{10.1198/106186002457}
-#'
-#' Meng X-L, Wong WH (1996). Simulating ratios of normalizing constants via a
-#' simple identity: a theoretical exploration. *Statistica Sinica* 6, 831-860.
-#'
-#' Overstall AM, Forster JJ (2010). Default Bayesian model determination methods
-#' for generalised linear mixed models. *Computational Statistics and Data
-#' Analysis* 54, 3269-3288. \doi{10.1016/j.csda.2010.03.008}
-#' @seealso [compare_k()] for numbers of components, [kfold()] and `loo()` for
-#'   predictive accuracy, which depends less on the prior.
+#' @seealso [evidence_methods], [compare_k()] for numbers of components,
+#'   [kfold()] and `loo()` for predictive accuracy, which depends less on the
+#'   prior.
 #' @examples
 #' weight <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' both <- laplace_logistic(am ~ wt + qsec, mtcars, seed = 1)
@@ -214,7 +133,7 @@ model_evidence.default <- function(model, fit, correct, call) {
   }
 }
 
-# A model of steps knows no density: the user may give it.
+# gibbs_sample() has no joint density: the user may give one.
 check_own_density <- function(model, given, call) {
   if (!is.null(model$steps)) {
     check_function(given$log_density, "log_density", TRUE, call)
@@ -298,8 +217,8 @@ apart_words <- function(found, method) {
          {.fn loo}.")
 }
 
-# The error of a bridge does not know that chains are in different places: the
-# largest R-hat, with a warning, or NULL.
+# The standard error does not include differences between chains: the largest
+# R-hat, with a warning, or NULL.
 rhat_if_apart <- function(fit, call) {
   table <- judged(fit, 1.05, 0, call, cause = FALSE)
   if (!table_converged(table)) {
@@ -373,7 +292,7 @@ print.gibbsite_evidence <- function(x, ...) {
       " independent ones"
     )
   }
-  writeLines(c(
+  write_lines(c(
     paste(attr(x, "what"), format(x)), if (!is.null(how)) paste0(how, "."),
     apart_line(attr(x, "rhat"))
   ))
@@ -404,7 +323,8 @@ apart_line <- function(rhat) {
   }
 }
 
-# Numbers alone, but the difference of two has its error.
+# Arithmetic gives plain numbers. Only the difference of two values keeps a
+# standard error.
 #' @export
 Ops.gibbsite_evidence <- function( # nolint: object_name_linter.
     e1, e2) {
@@ -446,3 +366,100 @@ Math.gibbsite_evidence <- function( # nolint: object_name_linter.
   generic <- .Generic # nolint: object_usage_linter.
   get(generic, mode = "function")(as.double(x), ...)
 }
+
+#' How log_evidence() computes the evidence
+#'
+#' Bridge sampling, of which [log_evidence()] uses two kinds: with a normal
+#' proposal or the densities of the Gibbs sampler, and between temperatures for
+#' posteriors with several modes.
+#'
+#' @section Bridge sampling:
+#' With \eqn{q} the likelihood times the prior on a scale without bounds, and
+#' \eqn{g} a normal density with the mean and the covariance of the draws, the
+#' estimate is the optimal bridge of Meng and Wong (1996), the fixed point
+#' \eqn{r} of
+#' \deqn{r = \frac{\mathrm{mean}_g [q / (s_1 q + s_2 r g)]}{
+#'   \mathrm{mean}_p [g / (s_1 q + s_2 r g)]},}{
+#'   r = mean_g[q / (s1 q + s2 r g)] / mean_p[g / (s1 q + s2 r g)],}
+#' with means over draws of \eqn{g} and of the posterior, and \eqn{s_1 : s_2}
+#' the ratio of the effective number of the latter to the number of the former.
+#' The first half of each chain determines \eqn{g}, and the second half is
+#' compared with as many draws of \eqn{g}: if the same draws served for both,
+#' the estimate would be too large (Overstall and Forster 2010). Then the halves
+#' are exchanged, and the two log evidences are averaged. `method =
+#' "warp3"` replaces \eqn{q} by its mean over reflections in the posterior mean,
+#' so that skewness does no harm (Meng and Schilling 2002). It takes twice the
+#' time.
+#'
+#' The standard error is the root of the relative mean squared error
+#' (Frühwirth-Schnatter 2004), with the effective sample size of the draws. It
+#' does not include the error from a mode that no chain visited. If the two
+#' halves differ by more than four standard errors, half of the difference is
+#' the standard error. A warning is given in this case, for a standard error
+#' above 0.5, and for an R-hat above 1.05.
+#'
+#' Scale parameters are replaced by their logarithms. A covariance matrix is
+#' replaced by the logarithms of the diagonal of its Cholesky factor and by
+#' transformed correlations. Some unknowns are integrated out in closed form:
+#' the coefficients and deviations of [gibbs_hlm()], and the allocations and
+#' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the
+#' deviations of the groups are coordinates; with hundreds of groups the
+#' estimate needs many draws.
+#'
+#' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
+#' sampler draws weights, means and covariances at 400 of the draws
+#' (Frühwirth-Schnatter 2004), on their own scale. A component without
+#' observations has its prior there, as in the posterior. The components may be
+#' numbered in \eqn{k!} ways, and the posterior has as many modes. The draws of
+#' a fit are numbered to agree with one of them. The bridge is made in the
+#' region of this numbering, and the result is multiplied by \eqn{k!}. This is
+#' exact, whether or not the sampler visits all numberings. (If `alpha` differs
+#' between the components, the prior of the weights is summed over all
+#' numberings instead.) At most 8,000 draws of each half are compared.
+#'
+#' @section Several modes:
+#' A normal distribution is a poor proposal for a posterior with several modes.
+#' `method = "tempered"` is for such fits of [mh_sample()] with [tempered()].
+#' With temperatures \eqn{1 = T_1 < \dots < T_K}{1 = T_1 < ... < T_K} and
+#' \eqn{Z(T) = \int p(x)^{1/T}\, dx}{Z(T) = integral of p(x)^(1/T)},
+#' \deqn{\log Z(1) = \log Z(T_K) + \sum_{k=1}^{K-1} \log
+#'   \frac{Z(T_k)}{Z(T_{k+1})}.}{
+#'   log Z(1) = log Z(T_K) + sum_k log[Z(T_k) / Z(T_(k + 1))].}
+#' With `transform = TRUE` \eqn{p(x)}{p(x)} is the density of the transformed
+#' coordinates. The first term is estimated by bridge sampling with a normal
+#' proposal, from draws of the replica at the highest temperature, which crosses
+#' between the modes. Each other term is estimated by bridge sampling from draws
+#' of two neighbouring replicas. Thermodynamic integration goes the same way
+#' (Gelman and Meng 1998, sections 3 and 4), but needs a quadrature over the
+#' temperatures, whose error does not fall with the number of draws. Bridge
+#' sampling has no such error.
+#'
+#' A fit stores the draws at temperature 1 only. The chains therefore go on for
+#' as many draws as the fit has, on streams of their own. This takes at least
+#' about the time of the run after burn-in, and does not change the fit. Each
+#' chain gives an estimate, and their mean is returned. If an estimate differs
+#' from the mean by more than four of its standard errors, there is a warning,
+#' and the standard error is at least that of the spread of the estimates.
+#' Neighbours without points in common are an error.
+#'
+#' @references
+#' Frühwirth-Schnatter S (2004). Estimating marginal likelihoods for mixture
+#' and Markov switching models using bridge sampling techniques. *Econometrics
+#' Journal* 7, 143-167. \doi{10.1111/j.1368-423X.2004.00125.x}
+#'
+#' Gelman A, Meng X-L (1998). Simulating normalizing constants: from importance
+#' sampling to bridge sampling to path sampling. *Statistical Science* 13,
+#' 163-185. \doi{10.1214/ss/1028905934}
+#'
+#' Meng X-L, Schilling S (2002). Warp bridge sampling. *Journal of Computational
+#' and Graphical Statistics* 11, 552-586. \doi{10.1198/106186002457}
+#'
+#' Meng X-L, Wong WH (1996). Simulating ratios of normalizing constants via a
+#' simple identity: a theoretical exploration. *Statistica Sinica* 6, 831-860.
+#'
+#' Overstall AM, Forster JJ (2010). Default Bayesian model determination methods
+#' for generalised linear mixed models. *Computational Statistics and Data
+#' Analysis* 54, 3269-3288. \doi{10.1016/j.csda.2010.03.008}
+#' @seealso [log_evidence()], [tempered()].
+#' @name evidence_methods
+NULL

@@ -20,8 +20,8 @@
 #'   [combine_fits()] or `c()`, and
 #'   [update()][update.gibbsite_fit] to fit again.
 #' * To take the draws: [draws_of()];
-#'   [as.data.frame()][as.data.frame.gibbsite_fit], `as.matrix()`,
-#'   `as.array()`; [posterior::as_draws()] and similar functions;
+#'   `as.data.frame()`, `as.matrix()`, `as.array()`; [posterior::as_draws()] and
+#'   similar functions;
 #'   [as.mcmc.list()][coda-methods], `fit[i, j]`.
 #' * To get its parts: [prior_summary()][prior_summary.gibbsite_fit], `nobs()`,
 #'   `variables()`, `ndraws()`, `nchains()`, `niterations()`.
@@ -76,7 +76,7 @@ NULL
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
 #'   draws or columns that are not there, for draws that are not evenly spaced,
 #'   from [coda::as.mcmc()] when there are several chains, and from `$`.
-#' @seealso [draws_of()], [as.data.frame.gibbsite_fit()]
+#' @seealso [draws_of()]
 #' @name coda-methods
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,

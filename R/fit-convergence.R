@@ -28,7 +28,8 @@ diagnose <- function(draws) {
   measured$tables[[key]]
 }
 
-# `constant`: the variable is the same in all draws, so that it cannot be judged.
+# `constant`: the variable is the same in all draws, so that it cannot be
+# judged.
 diagnose_anew <- function(draws) {
   storage.mode(draws) <- "double"
   data.frame(variable = dimnames(draws)[[3]], .Call(C_convergence, draws))
@@ -69,7 +70,7 @@ fit_invariants <- function(fit) {
 # meaningless.
 fewest_draws <- 8
 
-# Quantities of the model's machinery (`inner`: their names; model_inner() gives
+# Internal quantities of the model (`inner`: their names; model_inner() gives
 # them) may have five times the excess of R-hat and an eighth of the effective
 # sample size that answers must have. They then lie at one level in all chains,
 # which is what they are judged for.

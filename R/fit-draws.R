@@ -1,33 +1,6 @@
 # The draws of a fit as matrices, arrays, data frames and posterior's formats.
 
-#' Draws as a matrix, an array or a data frame
-#'
-#' `as.matrix()` stacks the chains one below the other; `as.array()` gives
-#' draws x chains x variables, the shape that bayesplot and posterior use;
-#' `as.data.frame()` gives one row a draw with the columns `chain` and `draw`
-#' in front, ready for a plot by chain.
-#'
-#' For the formats of the posterior package see [posterior::as_draws()]; its
-#' functions accept a fit.
-#'
-#' @param x A fit.
-#' @param row.names,optional As in [as.data.frame()]; `optional` is not used:
-#'   names of columns are never altered.
-#' @param index `TRUE` (default): put `chain` (its number) and `draw` (the
-#'   number of the kept draw within the chain, from 1) in front of the
-#'   variables. `FALSE`: variables only, in the order of `as.matrix()`.
-#' @param ... For `as.matrix()`, `iters` and `chains` as in coda; otherwise not
-#'   used.
-#' @return A matrix, a three-dimensional array or a data frame.
-#' @section Errors: `as.data.frame(index = TRUE)` raises an error of class
-#'   `gibbsite_error_argument` when a variable is itself named `chain` or
-#'   `draw`.
-#' @seealso [draws_of()] for one block with its dimensions.
-#' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
-#'                  seed = 1, progress = FALSE)
-#' dim(as.array(fit))
-#' head(as.data.frame(fit)[, c("chain", "draw", "log_lik")])
+#' @rdname draws_of
 #' @export
 as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE) {
@@ -54,43 +27,57 @@ as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
   cbind(place, out)
 }
 
-#' @rdname as.data.frame.gibbsite_fit
+#' @rdname draws_of
 #' @export
 as.matrix.gibbsite_fit <- function(x, ...) {
   as.matrix(as.mcmc.list(x), ...)
 }
 
-#' @rdname as.data.frame.gibbsite_fit
+#' @rdname draws_of
 #' @export
 as.array.gibbsite_fit <- function(x, ...) {
   stack_chains(shown_matrices(x))
 }
 
-#' The draws of one block of parameters
+#' The draws of a fit as arrays, matrices and data frames
 #'
 #' `draws_of(fit, "mu")` gathers the columns `mu[1,1]`, `mu[2,1]`, ... into an
-#' array with the block's own dimensions.
+#' array with the block's own dimensions. `as.data.frame()` gives one row a draw
+#' with the columns `chain` and `draw` in front, ready for a plot by chain.
+#' `as.matrix()` stacks the chains one below the other; `as.array()` gives draws
+#' x chains x variables, the shape that bayesplot and posterior use.
 #'
 #' The posterior package has a function of the same name for its random
 #' variables (`rvar`). The default method here passes these on to posterior, so
 #' that `draws_of(rvar)` works also if gibbsite was attached last. If posterior
-#' was attached last, write `gibbsite::draws_of(fit, "mu")`.
+#' was attached last, write `gibbsite::draws_of(fit, "mu")`. For the formats of
+#' posterior see [posterior::as_draws()]; its functions accept a fit.
 #'
 #' @param x A fit.
 #' @param block Name of a block, such as `"mu"`, or of a single column, such as
 #'   `"log_lik"` or `"mu[1,2]"`.
-#' @param ... Passed to methods.
-#' @return An array: draws x chains x the dimensions of the block. A scalar
-#'   gives a matrix, draws x chains.
+#' @param row.names,optional As in [as.data.frame()]; `optional` is not used:
+#'   names of columns are never altered.
+#' @param index `TRUE` (default): put `chain` (its number) and `draw` (the
+#'   number of the kept draw within the chain, from 1) in front of the
+#'   variables. `FALSE`: variables only, in the order of `as.matrix()`.
+#' @param ... For `draws_of()`, passed to methods. For `as.matrix()`, `iters`
+#'   and `chains` as in coda. Otherwise not used.
+#' @return `draws_of()`: an array, draws x chains x the dimensions of the block;
+#'   of a scalar a matrix, draws x chains. The others: a matrix, a
+#'   three-dimensional array or a data frame.
 #' @section Errors: An error of class `gibbsite_error_argument` when the fit has
-#'   no such block, or only some of its elements.
-#' @seealso [as.data.frame.gibbsite_fit()] for all draws in one table,
-#'   [fit-draws] for the formats of posterior.
+#'   no such block, or only some of its elements, and in
+#'   `as.data.frame(index = TRUE)` when a variable is itself named `chain` or
+#'   `draw`.
+#' @seealso [fit-draws] for the functions of posterior, [coda-methods].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
 #' dim(draws_of(fit, "mu"))
 #' apply(draws_of(fit, "Sigma"), c(3, 4, 5), mean)
+#' head(as.data.frame(fit)[, c("chain", "draw", "log_lik")])
+#' dim(as.array(fit))
 #' @export
 draws_of <- function(x, ...) {
   check_needed(x = "a fit")

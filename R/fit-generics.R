@@ -82,8 +82,8 @@ model_hints.default <- function(model) {
   list(
     comparison = "Compare models by {.fn log_evidence} or
       {.fn loo::loo_compare}, their coefficients by {.fn compare}.",
-    coefficients = "{.fn summary} tells of its quantities, {.fn as.matrix} has
-      their draws.",
+    coefficients = "{.fn summary} describes its quantities, {.fn as.matrix}
+      has their draws.",
     weights = "Only regressions have them.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
@@ -95,7 +95,7 @@ sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
 
 comparison_hint <- function(fit) hint_of(fit, "comparison")
 
-# One number of which a posterior has a distribution.
+# Where a user asks for one number and the posterior has a distribution of it.
 distribution_hints <- function(fit) {
   c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
 }
@@ -125,7 +125,7 @@ deviance.gibbsite_fit <- no_answer(
 #' @export
 df.residual.gibbsite_fit <- no_answer(
   "degrees of freedom",
-  "{.fn loo::loo} tells the effective number of parameters."
+  "{.fn loo::loo} estimates the effective number of parameters."
 )
 
 #' @export
@@ -147,7 +147,7 @@ confint.gibbsite_fit <- no_answer(
 #' @export
 sigma.gibbsite_fit <- no_answer(
   "standard deviation of residuals",
-  "{.fn summary} tells of its quantities."
+  "{.fn summary} describes its quantities."
 )
 
 #' @export
@@ -251,7 +251,13 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #'
 #' The draws of a fit, as [posterior::as_draws()] has them, by functions of
 #' posterior that change draws or describe them. Changed draws are an object of
-#' posterior and no longer a fit. [window()] and [relabel()] return fits.
+#' posterior and no longer a fit. [window()] returns a fit.
+#'
+#' [posterior::as_draws()] and its kinds, [posterior::summarise_draws()],
+#' [posterior::ndraws()], [posterior::nchains()], [posterior::niterations()],
+#' [posterior::variables()] and [posterior::resample_draws()] need no
+#' `library(posterior)` once gibbsite is attached. They are posterior's own; see
+#' their pages there.
 #'
 #' [rstantools::nsamples()] is the number of draws of all chains, as
 #' [posterior::ndraws()].
@@ -271,6 +277,9 @@ VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 #'   posterior::summarise_draws(feet, "mean", "sd")
 #' }
 #' @name fit-draws
+#' @aliases posterior-functions as_draws as_draws_array as_draws_df
+#'   as_draws_list as_draws_matrix as_draws_rvars summarise_draws ndraws nchains
+#'   niterations variables resample_draws
 NULL
 
 # The method of a generic of posterior with the arguments x and `...`.

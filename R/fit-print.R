@@ -1,15 +1,6 @@
 # print() of a fit and of a partial fit.
 
-#' Print a fit
-#'
-#' Prints a few lines: the model, the numbers of chains and draws, the seed,
-#' whether the chains have converged, and what to do next.
-#'
-#' @param x A fit.
-#' @param ... Not used.
-#' @return `x`, invisibly.
-#' @seealso [summary.gibbsite_fit()], [converged()],
-#'   [tidy()][tidy.gibbsite_fit].
+#' @rdname summary.gibbsite_fit
 #' @export
 print.gibbsite_fit <- function(x, ...) {
   now <- current_fit(x)
@@ -17,7 +8,7 @@ print.gibbsite_fit <- function(x, ...) {
   running <- fit_part(x, "running")
   model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, "> ", model$headline),
     "",
     length_lines(running),
@@ -121,7 +112,7 @@ surplus_line <- function(x) {
 #' @export
 print.gibbsite_partial <- function(x, ...) {
   model <- fit_part(x, "model")
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, ", no draws yet> ", model$headline),
     "",
     chains_line(x),

@@ -39,6 +39,19 @@ show_ess <- function(x) {
   ifelse(is.na(x), "-", formatC(x, format = "f", digits = 0))
 }
 
+# Writes the lines of a print. One that is longer than the page is broken, and
+# its further lines are indented.
+write_lines <- function(lines) {
+  page <- max(getOption("width"), 40L)
+  lines <- unlist(lapply(lines, function(line) {
+    if (nzchar(line)) strsplit(line, "\n", fixed = TRUE)[[1L]] else line
+  }))
+  long <- nchar(lines, "width") > page - 2L
+  lines <- as.list(lines)
+  lines[long] <- lapply(lines[long], strwrap, page - 1L, exdent = 2)
+  writeLines(as.character(unlist(lines)))
+}
+
 # Names to the left, numbers to the right.
 print_table <- function(names, columns) {
   body <- as.matrix(columns)

@@ -1,10 +1,12 @@
 # summary(), tidy() and glance() of a fit.
 
-#' Summary of a fit
+#' Print and summary of a fit
 #'
-#' Posterior mean, standard deviation and quantiles of every stored quantity,
-#' with the Monte Carlo standard error of the mean, R-hat and effective sample
-#' sizes.
+#' `print()` shows a few lines: the model, the numbers of chains and draws, the
+#' seed, whether the chains have converged, and what to do next. `summary()`
+#' gives the posterior mean, standard deviation and quantiles of every stored
+#' quantity, with the Monte Carlo standard error of the mean, R-hat and
+#' effective sample sizes.
 #'
 #' If components are exchangeable (as in mixtures), the posterior is the same
 #' under any renumbering of them. The draws of mixtures and of topic models
@@ -16,25 +18,27 @@
 #' has converged, where its number mixes slowly; a line says so.
 #' [posterior::summarise_draws()] of the fit gives the measures of every column.
 #'
-#' @param object A fit.
+#' @param object,x A fit.
 #' @param variables `NULL` (default) for all stored quantities, or names of
 #'   columns or blocks, such as `c("mu", "log_lik")`, or of quantities of
 #'   [convergence()], such as `"weight[1]"` of a mixture.
 #' @param probs Numbers between 0 and 1: which quantiles; default
 #'   `c(0.025, 0.5, 0.975)`.
 #' @param ... Not used.
-#' @return A data frame of class `gibbsite_summary` with a row for each
-#'   quantity and the columns `variable`, `mean`, `sd`, the quantiles (`q2.5`,
-#'   ...), `mcse_mean`, `rhat`, `ess_bulk` and `ess_tail`; its attribute
-#'   `convergence` is the table of [convergence()]. It is printed rounded, 40
-#'   rows at most; `print(x, n = 100)` shows more.
+#' @return `print()`: `x`, invisibly. `summary()`: a data frame of class
+#'   `gibbsite_summary` with a row for each quantity and the columns `variable`,
+#'   `mean`, `sd`, the quantiles (`q2.5`, ...), `mcse_mean`, `rhat`, `ess_bulk`
+#'   and `ess_tail`; its attribute `convergence` is the table of
+#'   [convergence()]. It is printed rounded, 40 rows at most; `print(x, n =
+#'   100)` shows more.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
-#' @seealso [tidy.gibbsite_fit()] for one line for each quantity, with readable
-#' labels.
+#' @seealso [converged()], [tidy.gibbsite_fit()] for one line for each quantity,
+#' with readable labels.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
+#' fit
 #' summary(fit, "mu", probs = c(0.05, 0.95))
 #' @export
 summary.gibbsite_fit <- function(object, variables = NULL,
@@ -120,7 +124,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
-  writeLines(c(attr(x, "headline"), attr(x, "length"), ""))
+  write_lines(c(attr(x, "headline"), attr(x, "length"), ""))
   shown <- data.frame(
     show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
     mcse = show_significant(x$mcse_mean, 2),
@@ -129,22 +133,22 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   )
   print_table(x$variable[rows], shown[rows, ])
   if (nrow(x) > n) {
-    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                       nrow(x) - n, nrow(x)))
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        nrow(x) - n, nrow(x)))
   }
-  writeLines(c(
-    strwrap(attr(x, "key"), 80, exdent = 2),
+  write_lines(c(
+    attr(x, "key"),
     "mcse: of the mean; bulk, tail: effective sample sizes"
   ))
   note <- attr(x, "note")
   if (is.null(note)) {
-    writeLines(c(
+    write_lines(c(
       "", verdict_lines(convergence), unjudged_line(x, convergence),
       constant_line(convergence), attr(x, "remarks")
     ))
     return(invisible(x))
   }
-  writeLines(c("", switch(note,
+  write_lines(c("", switch(note,
     numbered = "Components are numbered to agree between draws.",
     matched = "Topics are numbered to agree between chains.",
     labelled = "-: not meaningful, for the numbers of components may switch.",
@@ -155,7 +159,7 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   ), ""))
   print(convergence)
   slow <- slow_component_line(x, convergence, note)
-  writeLines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
+  write_lines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
   invisible(x)
 }
 
@@ -234,7 +238,7 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
 #'   for `exponentiate = TRUE` where coefficients are not log-odds.
 #' @seealso [summary.gibbsite_fit()], [converged()],
-#'   [as.data.frame.gibbsite_fit()] for the draws.
+#'   [draws_of()] for the draws.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

@@ -66,7 +66,7 @@ converged_line <- function(table) {
   )
 }
 
-# Inner quantities that meet their own limits, but not those of the answers.
+# Internal quantities that meet their own limits, but not those of the results.
 lagging_line <- function(inner, of) {
   size <- effective_sizes(inner)
   lags <- which(inner$rhat > of$rhat | size < of$ess)
@@ -74,7 +74,7 @@ lagging_line <- function(inner, of) {
     return(NULL)
   }
   paste0(
-    "The model's inner quantities mix more slowly: R-hat at most ",
+    "The model's internal quantities mix more slowly: R-hat at most ",
     format_rhat(max(inner$rhat)), " (", inner$variable[which.max(inner$rhat)],
     "), ESS at least ", floor(min(size)), " (",
     inner$variable[which.min(size)], ")."
@@ -196,7 +196,7 @@ explained <- function(table, fit, invariants) {
   doubts <- density_doubts(fit, few)
   if (length(doubts) > 0L) {
     worst <- table$variable[which.max(distances(table))]
-    # that no peak was found is no proof
+    # a search that failed does not prove that there is no peak
     only_peak <- length(doubt_words(fit_part(fit, "run")$doubts, "peak")) ==
       length(doubts)
     attr(table, "cause") <- list(
@@ -260,20 +260,21 @@ has_converged <- function(fit) {
 #' components. In a mixture the labels may switch from draw to draw, so that the
 #' R-hat of a single component's mean is meaningless.
 #'
-#' Some of these quantities are not columns of the fit: of a mixture `weight[1]`,
-#' the largest weight of a draw, `weight[2]`, the second largest, ..., `mean[j]`
-#' and `cov[i,j]`, those of the mixture; of a topic model `share[1]`, the share
-#' of the largest topic of a draw, ...; of ratings with a link `gap[c]`, the
-#' distance of cutpoints next to each other. `summary()` and `plot()` take these
-#' names as `variables`, too.
+#' Some of these quantities are not columns of the fit: of a mixture
+#' `weight[1]`, the largest weight of a draw, `weight[2]`, the second largest,
+#' ..., `mean[j]` and `cov[i,j]`, those of the mixture; of a topic model
+#' `share[1]`, the share of the largest topic of a draw, ...; of ratings with a
+#' link `gap[c]`, the distance of cutpoints next to each other. `summary()` and
+#' `plot()` take these names as `variables`, too.
 #'
-#' Some quantities belong to the model's machinery, and no answer is read from
-#' them: of ratings `beta`, `rmse`, `log_lik` and `log_joint`, which follow the
-#' number of factors in use (the predictions are the answers); of topics
-#' `log_joint`, `log_lik`, `alpha` and `eta`; of a mixture with an unknown number
-#' of components `k`, which counts empty ones, and `alpha`. They may have five
-#' times the excess of R-hat and an eighth of the effective sample size: 1.05 and
-#' 50 by default. A line of the verdict says so if they need it.
+#' Some internal quantities are judged less strictly, because results do not
+#' depend on them directly: of ratings `beta`, `rmse`, `log_lik` and
+#' `log_joint`, which follow the number of factors in use (the results are the
+#' predictions); of topics `log_joint`, `log_lik`, `alpha` and `eta`; of a
+#' mixture with an unknown number of components `k`, which counts empty ones,
+#' and `alpha`. They may have five times the excess of R-hat and an eighth of
+#' the effective sample size: 1.05 and 50 by default. A line of the verdict says
+#' so if they need it.
 #'
 #' A quantity that is the same in every draw of every chain (often the number of
 #' occupied components) has no R-hat. It counts as converged if other quantities
@@ -293,8 +294,8 @@ has_converged <- function(fit) {
 #' the warning at the end of a run name one of five causes, and what to do:
 #'
 #' * *The density.* [mh_sample()] has found that the log density cannot be that
-#'   of a distribution, or has found no peak of it (see there, section
-#'   Densities). No further draws help.
+#'   of a distribution, or has found no peak of it (see
+#'   [mh_start]). No further draws help.
 #' * *Not yet at the posterior.* The log density (`log_density`, `log_joint` or
 #'   `log_lik`) still rises from each quarter of the draws to the next, in all
 #'   chains, or in chains that lie below the others. Run again with the burn-in
@@ -378,9 +379,9 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
   if (!whole) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  writeLines(c(verdict_lines(x), constant_line(x)))
+  write_lines(c(verdict_lines(x), constant_line(x)))
   if (attr(x, "chains") == 1) {
-    writeLines("One chain: R-hat compares its two halves.")
+    write_lines("One chain: R-hat compares its two halves.")
   }
   if (nrow(x) > 0) {
     # the worst first when not all fit
@@ -393,10 +394,10 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
       ess_tail = show_ess(x$ess_tail),
       verdict = ifelse(x$constant, "constant", ifelse(x$ok, "ok", "not ok"))
     )
-    writeLines("")
+    write_lines("")
     print_table(x$variable[rows], shown[rows, ])
     if (nrow(x) > n) {
-      writeLines(sprintf("... %d more, all at least as good", nrow(x) - n))
+      write_lines(sprintf("... %d more, all at least as good", nrow(x) - n))
     }
   }
   invisible(x)

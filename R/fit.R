@@ -286,9 +286,24 @@ check_no_more <- function(..., call = rlang::caller_env()) {
 abort_unknown <- function(name, call) {
   abort_argument(
     c("There is no argument {.arg {name}}.",
-      i = foreign_hint(name, frame_formals(call))),
+      i = prior_field_hint(name, call) %||%
+        foreign_hint(name, names(frame_formals(call)))),
     call = call
   )
+}
+
+# For a field of the prior given as an argument of the function in `frame`; a
+# template, or NULL.
+prior_field_hint <- function(name, frame) {
+  prior <- frame_formals(frame)$prior
+  if (!is.call(prior)) {
+    return(NULL)
+  }
+  maker <- as.character(prior[[1L]])
+  if (name %in% setdiff(names(formals(maker)), "...")) {
+    paste0("It belongs to the prior: {.code prior = ", maker, "(", name,
+           " = )}.")
+  }
 }
 
 # The same for `draws`, where a method passes `...` on to a function that would
@@ -303,8 +318,10 @@ check_passed_on <- function(..., call = rlang::caller_env()) {
 # Names of arguments in other packages, and what they are here.
 foreign_arguments <- c(
   na.action = "na_action", mcmc = "draws", n.sample = "draws",
-  warmup = "burnin", nburn = "burnin", n.burnin = "burnin",
-  nchains = "chains", n.chains = "chains",
+  iter = "draws", n.iter = "draws",
+  warmup = "burnin", nburn = "burnin", n.burnin = "burnin", burn_in = "burnin",
+  nchains = "chains", n.chains = "chains", G = "k",
+  allow.new.levels = "allow_new_levels", re.form = "re_formula",
   n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws"
 )
 
@@ -527,7 +544,7 @@ find_damage <- function(fit) {
     if (!has_hash(made[[k]], columns, chains[[k]]$hash)) {
       return(paste("in chain", k, "draws were changed"))
     }
-    # a chain that stands past its draws would never come to the next
+    # a chain whose sweep is beyond its draws would never reach the next one
     drawn <- sum(vapply(made[[k]], NROW, 0L))
     if (drawn != draws_at(chains[[k]]$state$sweep, running)) {
       return(paste("chain", k, "stands at a sweep of other draws"))

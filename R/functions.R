@@ -195,7 +195,8 @@ abort_user_code <- function(model, place, cnd, call) {
     rlang::cnd_signal(cnd)
   }
   sweep <- place$state$sweep
-  when <- if (is.null(sweep) || sweep == 0 && !is.null(call)) {
+  at_start <- is.null(sweep) || sweep == 0 && !is.null(call)
+  when <- if (at_start) {
     "at the start"
   } else {
     paste("in sweep", format(sweep + 1, scientific = FALSE))
@@ -203,10 +204,13 @@ abort_user_code <- function(model, place, cnd, call) {
   point <- if (is.null(place$point)) place$call[[2L]] else place$point
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
-  box <- if (identical(fault, "nan")) domain_hint(model$spec, point)
+  box <- if (identical(fault, "nan")) {
+    domain_hint(model$spec, point, at_start)
+  }
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
-      i = if (length(words) > 1L) words[[2L]], i = box),
+      i = if (length(words) > 1L) words[[2L]], i = box,
+      i = if (is.null(fault)) missing_hint(cnd, role)),
     call = call, class = "user_function", point = point,
     sweep = if (is.null(sweep)) 0 else sweep + 1,
     parent = if (is.null(fault)) cnd
@@ -215,12 +219,16 @@ abort_user_code <- function(model, place, cnd, call) {
 
 # For mh_sample(): NaN often is the logarithm of a parameter that must be
 # positive. A template, or NULL.
-domain_hint <- function(spec, point) {
+domain_hint <- function(spec, point, at_start) {
   if (!"reject_nan" %in% names(spec)) {
     return(NULL)
   }
   open <- point < 0
   if (!is.null(spec$lower)) open <- open & spec$lower < 0
+  if (!any(open) && at_start && is.null(names(point))) {
+    return("{.arg init} has no names: a value that `log_density` takes by name,
+            such as {.code p[\"mean\"]}, is NA.")
+  }
   if (!any(open)) {
     return("{.arg lower} and {.arg upper} keep parameters where it is defined.")
   }
@@ -230,6 +238,15 @@ domain_hint <- function(spec, point) {
     "If a parameter must be positive, as for a logarithm or a standard ",
     "deviation, bound it: {.code lower = ", bound, "}; see also {.arg upper}."
   )
+}
+
+# For a function with more arguments than the point. A template, or NULL.
+missing_hint <- function(cnd, role) {
+  said <- conditionMessage(cnd)
+  if (role == "log_density" && grepl("is missing, with no default", said)) {
+    "`log_density` gets all parameters as one vector. Its further arguments are
+     given to {.fn mh_sample} by name."
+  }
 }
 
 # A description of the error, and a hint; both are templates.
@@ -251,7 +268,7 @@ fault_words <- function(fault, role, value, d, cnd) {
     ),
     infinite = c(
       "`log_density` is +Inf",
-      "A point with infinite density would hold the chain for ever."
+      "A chain would never leave a point with infinite density."
     ),
     number = paste0("`", role, "` must return one number, not ", given, ","),
     vector = paste0(

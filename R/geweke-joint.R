@@ -236,7 +236,7 @@ two_means <- function(a, b) {
 print.geweke_joint <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- summary(x)
-  writeLines(c(
+  write_lines(c(
     paste0("<geweke_joint> ", model$headline), "",
     counted(nrow(simulated_rows(x)), "chain"), seed_line(x), ""
   ))
@@ -245,7 +245,7 @@ print.geweke_joint <- function(x, ...) {
     simulation = format(round(table$simulation, 3)),
     z = format(round(table$z, 2)), p = show_p(table$p)
   ))
-  writeLines(c("", adjusted_words(table, "both means are equal")))
+  write_lines(c("", adjusted_words(table, "both means are equal")))
   invisible(x)
 }
 

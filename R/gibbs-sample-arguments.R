@@ -75,7 +75,7 @@ check_log_joint <- function(log_joint, method, call) {
     abort_argument(
       c(
         "{.arg log_joint} serves {.code method = \"icm\"} alone.",
-        i = "A draw needs the conditionals and nothing else: leave it out."
+        i = "Draws need the conditionals only: leave it out."
       ),
       call = call
     )

@@ -313,7 +313,7 @@ model_estimate.gibbs_sample_model <- function(model, state) state$values
 print.gibbs_sample_map <- function(x, ...) {
   check_map(x)
   if (is.na(x$log_joint)) {
-    writeLines(c(
+    write_lines(c(
       paste0("<mode, not a posterior> ", x$model$headline), "",
       paste0(
         "First of ", length(x$starts), " starts, after ", length(x$trace),

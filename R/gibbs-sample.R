@@ -50,14 +50,6 @@
 #' systematic scan is usually better: a sweep of the random scan leaves a block
 #' unchanged with probability about 0.37.
 #'
-#' @section Search for the mode:
-#' With `method = "icm"` (iterated conditional modes, Besag 1986) the functions
-#' return the *modes* of the conditionals instead of draws. Blocks are set in
-#' turn until the log joint density, if `log_joint` is given, no longer rises,
-#' or otherwise until no number of the state changes by more than 1e-8 of its
-#' size. The result is a point, not a posterior: an object of class
-#' `gibbsite_map`.
-#'
 #' @section Stored quantities:
 #' A block that is a single number is a column with the block's name; a longer
 #' block has columns `w[1]`, `w[2]`, ..., a matrix `Sigma[1,1]`, `Sigma[2,1]`,
@@ -79,7 +71,8 @@
 #'   the functions that have an argument of its name, or `...`. Arguments of
 #'   `gibbs_sample()` itself need their whole names.
 #' @param scan `"systematic"` (default) or `"random"`.
-#' @param method `"gibbs"` (default), or `"icm"` to search for a mode.
+#' @param method `"gibbs"` (default), or `"icm"` to search for a mode with
+#'   functions that return the modes of the conditionals, see [gibbsite_map].
 #' @param log_joint For `"icm"`: `NULL` (default), or a function of the state
 #'   (and of `...`) that returns the log joint density up to a constant.
 #' @param keep `NULL` (default) to store every block, or the names of those to
@@ -104,13 +97,11 @@
 #' the Gibbs sampler with various scans. *Journal of the Royal Statistical
 #' Society B* 57, 157-169. \doi{10.1111/j.2517-6161.1995.tb02021.x}
 #'
-#' Besag J (1986). On the statistical analysis of dirty pictures. *Journal of
-#' the Royal Statistical Society B* 48, 259-302.
-#' \doi{10.1111/j.2517-6161.1986.tb01412.x}
-#'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling". Indian Institute of Technology Kanpur.
-#' @seealso [mh_sample()] when there is a density and no conditionals.
+#' @seealso [mh_step()], [mh_sample()] when there is a density and no
+#'   conditionals, [predict()][mh-predict] for predictions from the draws;
+#'   `vignette("metropolis", "gibbsite")`.
 #' @examples
 #' # A normal distribution in the plane, mean (4, 4), variances 1 and
 #' # correlation 0.8, from its two conditionals

@@ -45,7 +45,7 @@
 #' runs; [update()][update.gibbsite_fit] fits again with changed arguments.
 #'
 #' @section Use the draws:
-#' [draws_of()] (arrays), [as.data.frame()][as.data.frame.gibbsite_fit],
+#' [draws_of()] (arrays), [as.data.frame()][draws_of],
 #' [posterior::as_draws()], [coda-methods].
 #'
 #' @section Without a chain:
@@ -83,20 +83,6 @@ bind_posterior <- function(package) {
   }
 }
 
-#' Functions of posterior
-#'
-#' These functions of the posterior package work on fits once gibbsite is
-#' attached. They are posterior's own; see their pages there.
-#'
-#' @name posterior-functions
-#' @aliases as_draws as_draws_array as_draws_df as_draws_list as_draws_matrix
-#'   as_draws_rvars summarise_draws ndraws nchains niterations variables
-#'   resample_draws
-#' @seealso [posterior::as_draws()], [posterior::as_draws_array()],
-#'   [posterior::summarise_draws()], [posterior::ndraws()],
-#'   [posterior::variables()], [posterior::resample_draws()]; [draws_of()] for
-#'   arrays of the draws.
-#' @keywords internal
 #' @rawNamespace
 #' export(as_draws, as_draws_array, as_draws_df, as_draws_list, as_draws_matrix,
 #'   as_draws_rvars, summarise_draws, ndraws, nchains, niterations, variables,

@@ -1,9 +1,9 @@
 # Bridge sampling of a mixture, for log_evidence().
 #
-# The draws are numbered as the pivot says (R/gmm-labels.R), so that they are
-# draws in the region where a point has the pivot's numbering. Every point has
-# one numbering in it. The density there of draws that are numbered is the sum
-# of the posterior density over all k! numberings, and its integral is the
+# The draws are numbered by the pivot (R/gmm-labels.R), so that they are draws
+# in the region of points with the pivot's numbering. Every point has one
+# numbering in this region. The density there of draws that are numbered is the
+# sum of the posterior density over all k! numberings, and its integral is the
 # evidence. Only p(pi) changes with the numbering: where alpha is the same for
 # all components, the sum is k! times one value.
 #
@@ -12,7 +12,7 @@
 #   g(pi, mu, Sigma) = mean_s p(pi | z_s) p(mu | Sigma_s, z_s, x)
 #                             p(Sigma | mu_s, z_s, x).
 # An empty component has its prior there, as it has in the posterior. A normal
-# proposal would hardly meet it.
+# proposal would rarely draw such a component.
 
 #' @exportS3Method
 model_unbounded.gmm_model <- function(model, given, call) {

@@ -10,7 +10,7 @@
 #
 # The pivot is a mode of the posterior. It depends on the data, the prior and
 # the kind of generator, and neither on the seed nor on the draws. So all runs
-# number alike, and a fit that is continued keeps its numbers. Where the prior
+# use the same numbers, and a fit that is continued keeps them. Where the prior
 # differs between the components it numbers them, and draws stay as they are.
 
 #' @exportS3Method
@@ -293,7 +293,7 @@ check_gmm <- function(fit, call = rlang::caller_env()) {
 # Whether the number of components is an unknown of a mixture.
 draws_k <- function(model) "k" %in% model$columns
 
-# Components of an unknown number have no numbers that draws share.
+# With an unknown number of components, their numbers differ between draws.
 check_fixed_k <- function(model, what, call) {
   if (draws_k(model)) {
     abort_argument(
@@ -355,34 +355,7 @@ as_integer_matrix <- function(x) {
   x
 }
 
-#' Allocation probabilities averaged as the chains ran
-#'
-#' For each chain the mean over its kept draws of \eqn{P(z_i = c \mid x_i, \pi,
-#' \mu, \Sigma)}{P(z_i = c | x_i, pi, mu, Sigma)}, accumulated by the sampler at
-#' each kept sweep. The sampler accumulates them in its own numbering, and the
-#' numbering of the last draw is applied to the whole chain at the end. The
-#' means are therefore meaningful only for a chain in which the sampler's
-#' numbering did not change; `switches` says how often it did. `predict(fit,
-#' type = "prob")` computes the probabilities again from all draws, each in its
-#' own numbering.
-#'
-#' @param fit A fit made by [gibbs_gmm()] with a fixed `k`.
-#' @return A list with `prob`, an array (observations x components x chains),
-#'   and `switches`, for each chain how often the sampler's numbering changed
-#'   from one draw to the next (0 where the prior differs between the
-#'   components, which then are not renumbered). After an interrupt, the means
-#'   include draws of the faster chains that the fit does not show yet.
-#' @section Errors: `gibbsite_error_argument` for anything but a fit of
-#'   [gibbs_gmm()].
-#' @seealso `predict(fit, type = "prob")` ([predict.gibbs_gmm()]),
-#'   [coclustering()].
-#' @examples
-#' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
-#' )
-#' kept <- allocation_probabilities(fit)
-#' kept$switches
-#' head(kept$prob[, , 1])
+#' @rdname coclustering
 #' @export
 allocation_probabilities <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")
@@ -407,17 +380,35 @@ allocation_probabilities <- function(fit) {
   )
 }
 
-#' How often observations share a component
+#' Allocations of the observations of a mixture
 #'
-#' The proportion of draws in which two observations were allocated to the same
-#' component. It does not depend on the numbering of the components.
+#' `coclustering()` is the proportion of draws in which two observations were
+#' allocated to the same component. It does not depend on the numbering of the
+#' components. `allocation_probabilities()` are the probabilities of the
+#' components of each observation, averaged as the chains ran.
 #'
-#' @param fit A fit made by [gibbs_gmm()] with `keep = "z"`, which is the
-#'   default with an unknown `k`.
-#' @return A symmetric matrix with a row and a column for each observation, ones
-#'   on its diagonal.
-#' @section Errors: `gibbsite_error_argument` when the allocations were not
-#'   kept.
+#' `allocation_probabilities()` are for each chain the mean over its kept draws
+#' of \eqn{P(z_i = c \mid x_i, \pi, \mu, \Sigma)}{P(z_i = c | x_i, pi, mu,
+#' Sigma)}. The sampler accumulates them in its own numbering, and the numbering
+#' of the last draw is applied to the whole chain at the end. The means are
+#' therefore meaningful only for a chain in which the sampler's numbering did
+#' not change; `switches` says how often it did. `predict(fit, type = "prob")`
+#' computes the probabilities again from all draws, each in its own numbering.
+#'
+#' @param fit A fit made by [gibbs_gmm()]. `coclustering()` needs `keep = "z"`,
+#'   which is the default with an unknown `k`; `allocation_probabilities()` a
+#'   fixed `k`.
+#' @return `coclustering()`: a symmetric matrix with a row and a column for each
+#'   observation, ones on its diagonal.
+#'
+#'   `allocation_probabilities()`: a list with `prob`, an array (observations x
+#'   components x chains), and `switches`, for each chain how often the
+#'   sampler's numbering changed from one draw to the next (0 where the prior
+#'   differs between the components, which then are not renumbered). After an
+#'   interrupt, the means include draws of the faster chains that the fit does
+#'   not show yet.
+#' @section Errors: `gibbsite_error_argument` for other fits, and when the
+#'   allocations were not kept.
 #' @seealso [point_clustering()] for one clustering, [predict.gibbs_gmm()] for
 #'   the probabilities of components.
 #' @examples
@@ -426,6 +417,9 @@ allocation_probabilities <- function(fit) {
 #' )
 #' shared <- coclustering(fit)
 #' shared[1:4, 1:4]
+#' kept <- allocation_probabilities(fit)
+#' kept$switches
+#' head(kept$prob[, , 1])
 #' @export
 coclustering <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm()")

@@ -60,7 +60,7 @@ gmm_data <- function(x, k, prior, covariance, keep, merge_split) {
   )
 }
 
-# The rows that say something: those with a value. Only they are observations.
+# The rows with a value. Only they are observations.
 rows_seen <- function(x) rowSums(!is.na(x)) > 0
 
 # Rows with missing entries by pattern, as gmm/gmm.h describes; NULL when x is

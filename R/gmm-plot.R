@@ -28,8 +28,8 @@
 #' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
 #'   several variables: which of the data to show, names or numbers, at most
 #'   six.
-#' @param ... Graphical parameters for `"mixture"`; `main` stands in the place
-#'   of the note above the picture.
+#' @param ... Graphical parameters for `"mixture"`; `main` replaces the note
+#'   above the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
 #'   and for `"mixture"` without the data.
@@ -116,7 +116,7 @@ mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
 }
 
 # The probabilities of the components of observations, observations x
-# components: of many observations from fewer draws, for nothing finer is seen.
+# components: of many observations from fewer draws, which is precise enough.
 component_probabilities <- function(fit, x = fit_part(fit, "model")$data$x) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
@@ -171,7 +171,7 @@ variable_words <- function(fit) {
     given <- given[[3L]]
   }
   words <- if (is.call(given)) deparse(given) else as.character(given)
-  # what a function passed on (`..1`) or data written out say nothing
+  # `..1`, which a function passed on, or data written out are no name
   plain <- length(words) == 1L && nchar(words) <= 40L &&
     !grepl("^[.]|\\[|^c[(]", words)
   if (plain) words else name

@@ -434,26 +434,7 @@ size_table <- function(fit) {
   )
 }
 
-#' Posterior of the number of components
-#'
-#' The posterior probabilities of the number of components of a mixture, and of
-#' the number of clusters, which are the components that hold observations.
-#'
-#' The default prior of a mixture with an unknown `k` is not that of one with a
-#' fixed `k`: `prior_summary()` shows both. So the probabilities differ from
-#' those of [compare_k()], which compares fits with fixed numbers.
-#'
-#' @param fit A fit made by [gibbs_gmm()] with an unknown `k`.
-#' @return A data frame with a row for each number from 1 to the largest and the
-#'   columns `k`, `prior` (prior probability of `k` components), `components`
-#'   and `clusters` (posterior probabilities: proportions of the draws).
-#' @section Errors: `gibbsite_error_argument` for other fits.
-#' @seealso [unknown_k()], [point_clustering()], [plot.gibbs_gmm_unknown()].
-#' @examples
-#' fit <- gibbs_gmm(faithful, "unknown", draws = 200, burnin = 200, chains = 2,
-#'   seed = 1
-#' )
-#' head(posterior_k(fit))
+#' @rdname gmm-unknown
 #' @export
 posterior_k <- function(fit) {
   check_needed(fit = "a fit made by gibbs_gmm() with an unknown k")

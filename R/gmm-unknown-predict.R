@@ -48,13 +48,16 @@ component_draws <- function(fit, call) {
   do.call(rbind, model_matrices(fit))
 }
 
-#' Clusters and densities from a mixture with an unknown number of components
+#' A mixture with an unknown number of components: numbers, clusters, densities
 #'
-#' Densities are averages over the posterior draws, each with its own number of
-#' components. Clusters are the point estimate of [point_clustering()], and
-#' probabilities say how certain an observation's cluster is.
+#' `posterior_k()` gives the posterior probabilities of the number of
+#' components, and of the number of clusters, which are the components that hold
+#' observations. `predict()` gives clusters, by the point estimate of
+#' [point_clustering()]; probabilities that say how certain an observation's
+#' cluster is; and densities, averages over the posterior draws, each with its
+#' own number of components.
 #'
-#' @param object,x A fit made by [gibbs_gmm()] with an unknown `k`.
+#' @param fit,object,x A fit made by [gibbs_gmm()] with an unknown `k`.
 #' @param newdata,level As in [predict.gibbs_gmm()].
 #' @param type `"cluster"`: the clusters of the fit's observations by
 #'   [point_clustering()]; of `newdata`, the clusters of the highest
@@ -65,16 +68,26 @@ component_draws <- function(fit, call) {
 #'   of `newdata`.
 #' @param ndraws,nobs As in [posterior_predict()][gmm-checks].
 #' @param variables,... As in [plot.gibbs_gmm()].
-#' @return `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
+#' @return `posterior_k()`: a data frame with a row for each number from 1 to
+#'   the largest and the columns `k`, `prior` (prior probability of `k`
+#'   components), `components` and `clusters` (posterior probabilities:
+#'   proportions of the draws).
+#'
+#'   `predict()`: for `"cluster"` a vector of whole numbers, 1 the largest
 #'   cluster; for `"prob"` a matrix, observations x clusters; for `"density"` a
 #'   data frame with the columns `mean`, `sd`, `lower` and `upper`. `log_lik()`,
 #'   `posterior_predict()` and `plot()` as for a fixed `k`.
-#' @details Components of different draws have no common numbers, so that
-#'   `"prob"` goes by pairs of observations: it averages [coclustering()] over
-#'   the members of a cluster, without the observation itself. The rows need not
-#'   sum to 1. For a cluster of one observation it is the probability that the
-#'   observation is in a component alone. Clusters and probabilities are of the
-#'   draws that [point_clustering()] takes by default, at most 1000.
+#' @details The default prior of a mixture with an unknown `k` is not that of
+#'   one with a fixed `k`: `prior_summary()` shows both. So the probabilities of
+#'   `posterior_k()` differ from those of [compare_k()], which compares fits
+#'   with fixed numbers.
+#'
+#' Components of different draws have no common numbers, so that
+#' `"prob"` goes by pairs of observations: it averages [coclustering()] over
+#' the members of a cluster, without the observation itself. The rows need not
+#' sum to 1. For a cluster of one observation it is the probability that the
+#' observation is in a component alone. Clusters and probabilities are of the
+#' draws that [point_clustering()] takes by default, at most 1000.
 #'
 #' `plot()` has the types `"number"` (default), bars of the posterior
 #'   probabilities of the numbers of components and of clusters, with the prior
@@ -85,11 +98,12 @@ component_draws <- function(fit, call) {
 #' @section Errors: `gibbsite_error_argument` for densities and new data if the
 #'   components were not kept, for clusters and probabilities if `z` was not
 #'   kept, and as in [predict.gibbs_gmm()].
-#' @seealso [unknown_k()], [posterior_k()], [point_clustering()].
+#' @seealso [unknown_k()], [point_clustering()].
 #' @examples
 #' fit <- gibbs_gmm(faithful$waiting, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1
 #' )
+#' head(posterior_k(fit))
 #' table(predict(fit))
 #' predict(fit, c(50, 65, 80), type = "prob")
 #' predict(fit, c(50, 65, 80), type = "density")

@@ -224,8 +224,8 @@
 #' seeding. *Proceedings of the 18th ACM-SIAM Symposium on Discrete Algorithms*,
 #' 1027-1035.
 #' @seealso [gmm_sampler], [gmm_prior()], [unknown_k()], [predict.gibbs_gmm()],
-#'   [plot.gibbs_gmm()], [relabel()], [point_clustering()], [compare_k()] for the
-#'   number of components; `vignette("mixtures", "gibbsite")`.
+#'   [plot.gibbs_gmm()], [relabel()], [point_clustering()], [compare_k()] for
+#'   the number of components; `vignette("mixtures", "gibbsite")`.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1
@@ -409,8 +409,8 @@ run_gmm <- function(checked, settings, running, source, user_call, call) {
 #' components.
 #'
 #' @section Moves of groups:
-#' With `merge_split = TRUE` a sweep may begin with a move of whole groups, which
-#' keeps `k`:
+#' With `merge_split = TRUE` a sweep may begin with a
+#' move of whole groups, which keeps `k`:
 #'
 #' * *exchange*: of three components drawn at random, the second joins the
 #'   first, and the third splits into two;
@@ -536,24 +536,7 @@ run_gmm <- function(checked, settings, running, source, user_call, call) {
 #' @name gmm_sampler
 NULL
 
-#' Simulate from a Gaussian mixture
-#'
-#' Draws the component of each observation, and the observation from it.
-#'
-#' @param n Whole number, at least 1: how many observations.
-#' @param pi The weights of the `k` components, positive numbers that sum to 1.
-#' @param mu The means, a `k x d` matrix (for one variable a vector of `k`).
-#' @param Sigma The covariances: a `k x d x d` array, one `d x d` matrix for
-#'   all components, or for one variable `k` (or one) variances.
-#' @return A matrix with `n` rows and `d` columns, with the components that the
-#'   observations came from in its attribute `z`. Random numbers come from R's
-#'   generator.
-#' @section Errors: `gibbsite_error_argument` for sizes that do not fit and
-#'   matrices that are not positive definite.
-#' @seealso [gibbs_gmm()].
-#' @examples
-#' x <- sim_gmm(200, c(0.3, 0.7), rbind(c(0, 0), c(4, 1)), diag(2))
-#' plot(x, col = attr(x, "z"))
+#' @rdname simulated-data
 #' @export
 sim_gmm <- function(n, pi, mu, Sigma) { # nolint: object_name_linter.
   check_needed(

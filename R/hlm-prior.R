@@ -44,7 +44,7 @@
 #'   \eqn{S_0} is diagonal with the squares of these.
 #' * `nu0`, `sigma0`: 0.002 and \eqn{S} (times the root of the mean weight).
 #' * `slope_mean`, `slope_sd`: 0 and \eqn{10 S/s_k}{10 S/s_k};
-#'   `slope_scale` stands for the 10, so that 20 is twice as wide.
+#'   `slope_scale` replaces the 10: 20 is twice as wide.
 #' * `intercept_mean`, `intercept_sd`: the weighted mean of the responses (less
 #'   the offset) and \eqn{10 S}.
 #'

@@ -23,41 +23,14 @@
 #' grouping factor; lme4 and brms have models with several. For successes and
 #' failures [gibbs_logistic()] takes such formulas.
 #'
+#' [regression_sampler] has the conditionals from which the draws are made. The
+#' time of a sweep does not depend on the number of observations.
+#'
 #' Groups are told apart by the values of their variables. The names of groups
 #' by two variables are those of their levels, `a:b`. Where two groups would
 #' have the same name, the levels are in quotes, as in `"x:y":"z"` and
 #' `"x":"y:z"`, and numbers of which two print alike have 17 digits. `NA` is a
 #' group if it is a level of a factor.
-#'
-#' @section Sampler:
-#' One sweep, with \eqn{\beta = 1/\sigma^2}{beta = 1/sigma^2} and
-#' \eqn{V_j}{V_j} the covariance matrix of the responses of group \eqn{j} with
-#' \eqn{u_j}{u_j} integrated out, \eqn{Z_j \Sigma Z_j^\top + \sigma^2
-#' \mathrm{diag}(1/v)}{Z_j Sigma Z_j' + sigma^2 diag(1/v)}:
-#'
-#' 1. \eqn{b \mid \Sigma, \beta}{b | Sigma, beta}: normal with precision
-#'    \eqn{T + \sum_j X_j^\top V_j^{-1} X_j}{T + sum_j X_j'V_j^-1 X_j}, where
-#'    \eqn{T} is that of the prior. The deviations are integrated out.
-#' 2. \eqn{u_j \mid b, \Sigma, \beta}{u_j | b, Sigma, beta} for every group.
-#' 3. For each term \eqn{k} a scale \eqn{s}, by a slice step:
-#'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with \eqn{\Sigma}
-#'    scaled alike. For each pair of terms a shear, \eqn{u_{jk} \to u_{jk} + c
-#'    u_{jl}}{u_jk -> u_jk + c u_jl}, where \eqn{c} is normal. These moves are
-#'    those of the non-centred parametrisation, interwoven with the centred one
-#'    (Yu and Meng 2011; Liu and Sabatti 2000), so that chains mix when the
-#'    groups hardly differ and when they differ much.
-#' 4. \eqn{\Sigma \mid u}{Sigma | u}: inverse Wishart with \eqn{J} more degrees
-#'    of freedom and the scale matrix plus \eqn{\sum_j u_j u_j^\top}{sum_j u_j
-#'    u_j'}.
-#' 5. \eqn{\beta \mid b, u \sim \mathrm{Gamma}((\nu_0 + n)/2, (\nu_0
-#'    \sigma_0^2 + \mathrm{RSS})/2)}{beta | b, u ~ Gamma((nu0 + n)/2, (nu0
-#'    sigma0^2 + RSS)/2)}.
-#'
-#' If there are few more observations than deviations, a sweep begins with a
-#' slice step of \eqn{\log \beta}{log beta} with \eqn{b} and \eqn{u} integrated
-#' out. The rows of each group are rotated once, so that a sweep uses at most as
-#' many rows of a group as there are terms before the bar: its time does not
-#' depend on the number of observations.
 #'
 #' @section Known standard errors:
 #' With `se` the standard deviation of each response is known, as in a
@@ -138,15 +111,7 @@
 #' Huang A, Wand MP (2013). Simple marginally noninformative prior distributions
 #' for covariance matrices. *Bayesian Analysis* 8, 439-452.
 #' \doi{10.1214/13-BA815}
-#'
-#' Yu Y, Meng XL (2011). To center or not to center: that is not the question.
-#' *Journal of Computational and Graphical Statistics* 20, 531-570.
-#' \doi{10.1198/jcgs.2011.203main}
-#'
-#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
-#' for Bayesian computation. *Biometrika* 87, 353-369.
-#' \doi{10.1093/biomet/87.2.353}
-#' @seealso [hlm_prior()], [fixef.gibbsite_regression()],
+#' @seealso [hlm_prior()], [regression_sampler], [fixef.gibbsite_regression()],
 #'   [predict.gibbsite_regression()], [plot.gibbsite_regression()],
 #'   [gibbs_logistic()] for successes in groups; `vignette("groups",
 #'   "gibbsite")`.
@@ -219,7 +184,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   }
   frame_call <- user_call
   frame_call$formula <- parsed$with_group
-  # the standard errors go the way of weights, so that rows are left out alike
+  # standard errors are handled as weights, so that the same rows are left out
   if (!is.null(user_call[["se"]])) {
     check_given_se(user_call[["se"]], data, environment(formula), call)
     frame_call$weights <- user_call[["se"]]
@@ -244,34 +209,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate from a hierarchical linear regression
-#'
-#' Groups with coefficients \eqn{w_j \sim \mathrm{N}(\mu, \Sigma)}{w_j ~ N(mu,
-#' Sigma)}, standard normal predictors, and responses \eqn{y_i \sim
-#' \mathrm{N}(w_{j0} + x_i^\top w_{j1}, \sigma^2)}{y_i ~ N(w_j0 + x_i'w_j1,
-#' sigma^2)}, where \eqn{w_{j0}}{w_j0} is the intercept of the group of row
-#' \eqn{i} and \eqn{w_{j1}}{w_j1} are its slopes.
-#'
-#' @param groups Whole number, at least 1: how many groups.
-#' @param size Whole numbers, at least 1: the observations of each group, one
-#'   number for all groups or one for each.
-#' @param mu At least one number: the means of the intercept and the slopes.
-#'   Names of the slopes become those of the predictors.
-#' @param Sigma A symmetric positive definite matrix with a row for each number
-#'   of `mu`, or a variance if `mu` is one number: the covariances of the
-#'   groups' coefficients.
-#' @param sigma Number, 0 or more (default 1): the standard deviation of an
-#'   observation.
-#' @return A data frame with a row for each observation: the response `y`, the
-#'   predictors, `x1`, `x2`, ... if `mu` has no names, and the factor `group`.
-#'   Its attribute `w` is the matrix of the groups' coefficients, one row a
-#'   group. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
-#' @seealso [gibbs_hlm()], [sim_lm()].
-#' @examples
-#' data <- sim_hlm(50, 10, mu = c(3, 1), Sigma = diag(c(1, 0.25)))
-#' fit <- gibbs_hlm(y ~ x1 + (x1 | group), data, seed = 1)
-#' plot(attr(data, "w")[, 2], coef(fit)$group[, "x1"])
+#' @rdname simulated-data
 #' @export
 sim_hlm <- function(groups, size, mu, Sigma, # nolint: object_name_linter.
                     sigma = 1) {

@@ -10,10 +10,10 @@ imputed_kinds <- c(
 # Whether the functions of predictions are the user's.
 has_own_functions <- function(fit) !is_regression(fit)
 
-#' Predictions and refusals of fits of completed data sets
+#' Predictions of fits of completed data sets
 #'
-#' What the fits of `combine_fits(data = "imputed")` do in another way than the
-#' fits of one data set that they are made of.
+#' How fits of `combine_fits(data = "imputed")` differ from the fits of the
+#' single data sets.
 #'
 #' Means average over the data sets; draws of predictions are those of all data
 #' sets, one after the other, as the draws of the parameters are. Without
@@ -21,8 +21,8 @@ has_own_functions <- function(fit) !is_regression(fit)
 #' interval of `predict()` has the quantiles of the mixture; the deviations of
 #' groups are drawn for it with random numbers. `residuals()` are averages.
 #'
-#' The fits have no `log_lik()`, and nothing that is made of it or of the
-#' evidence: the likelihoods are of different data. Each fit has its own. They
+#' The fits have no `log_lik()`, no `loo()` and no evidence, because the
+#' likelihoods are of different data. Each fit has its own. They
 #' are not continued either: extend the fits of the single data sets and combine
 #' them again.
 #' @param object A fit of `combine_fits(data = "imputed")`.

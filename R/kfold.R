@@ -19,21 +19,21 @@
 #' that are fitted. The scales of the prior stay those of the whole fit. So a
 #' fold is the fit to its rows with the prior of [prior_summary()]. The
 #' intercept of a logistic regression has its prior where the predictors are 0,
-#' in each fold. A coefficient of which the rows of a fold say nothing, such as
+#' in each fold. A coefficient that the rows of a fold do not inform, such as
 #' that of a level that is held out, keeps its prior.
 #'
 #' The elements are the columns of [log_lik()].
 #'
 #' @section Observations:
-#' A row that says nothing of the parameters is no observation: a row of weight
-#' 0, without trials, without a response (`na_action = "impute"`), or of a
-#' mixture one without any value; a document without words; a group without
-#' observations. `nobs()`, [log_lik()] of the fit's own data, `loo()`, `waic()`,
-#' `kfold()`, [log_evidence()], [compare_k()], `bayes_R2()` and the first line
-#' of a print leave it out, so that they are those of a fit without the row. The
-#' columns of [log_lik()], and so the rows of `pointwise`, have the names of the
-#' rows, or their numbers if some are left out and the rows have no names.
-#' [predict()], `fitted()`, `residuals()`, [augment()] and
+#' A row that does not inform the parameters does not count as an observation: a
+#' row of weight 0, without trials or without a response (`na_action =
+#' "impute"`); of a mixture a row without any value; a document without words; a
+#' group without observations. `nobs()`, [log_lik()] of the fit's own data,
+#' `loo()`, `waic()`, `kfold()`, [log_evidence()], [compare_k()], `bayes_R2()`
+#' and the first line of a print leave it out, so that they are those of a fit
+#' without the row. The columns of [log_lik()], and so the rows of `pointwise`,
+#' have the names of the rows, or their numbers if some are left out and the
+#' rows have no names. [predict()], `fitted()`, `residuals()`, [augment()] and
 #' [posterior_predict()] have an element for each row of the data, `NA` where
 #' there is no answer. `log_lik(newdata = )` has a column for each new row.
 #'
@@ -41,7 +41,7 @@
 #' logistic regression) is one observation: `loo()` and `kfold()` leave out all
 #' of its trials, and the Pareto k of a row with many trials is often high. In
 #' data with a row for each trial they leave out single trials. The posterior is
-#' the same, the elpd is another one. A weight of [gibbs_lm()] and [gibbs_hlm()]
+#' the same, the elpd differs. A weight of [gibbs_lm()] and [gibbs_hlm()]
 #' is a precision: the row is one response.
 #'
 #' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],

@@ -173,8 +173,8 @@ scan_kept <- function(sweep, n, control) {
 #' @section Corrected values:
 #' Posterior means, standard deviations and the evidence are not computed from
 #' the weights above, because these contain no information about a tail that the
-#' draws do not reach. From a \eqn{k} of about 0.4 on, their error is often
-#' larger than any estimate from the same weights says, and usually towards the
+#' draws do not reach. For \eqn{k} above about 0.4 their error is often
+#' larger than an estimate of it from the same weights, and usually towards the
 #' mode. (Smoothing changes this error little.) So an equal number of draws from
 #' the multivariate t distribution with 5 degrees of freedom, centred at the
 #' mode with scale \eqn{\Sigma}{Sigma}, is added, on a stream that the fit's
@@ -195,6 +195,21 @@ scan_kept <- function(sweep, n, control) {
 #' so.
 #'
 #' The model's fit does not compute any of this; `importance_check()` does.
+#'
+#' @section Draws of the density itself:
+#' With `correct = "importance"` of
+#' [laplace()] and [laplace_logistic()] each chain is an iterated sampling
+#' importance resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15
+#' points from a multivariate t distribution with 5 degrees of freedom, with
+#' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
+#' scale, adds the current point, and chooses one of the 16 with probability
+#' proportional to its weight, the density divided by the t density. This leaves
+#' the density itself invariant for any approximation. A poor approximation only
+#' makes the chain mix slowly, and R-hat and effective sample sizes show this as
+#' for any chain. (The chain is uniformly ergodic if the weights are bounded, as
+#' they are for posteriors with normal priors. With normal proposals the weights
+#' need not be bounded.) The first 20 sweeps are burn-in. A draw takes 15
+#' evaluations of the density.
 #'
 #' @param fit A fit of [laplace_logistic()] or [laplace()], with its data.
 #' @param ndraws `NULL` for all draws of the fit, or the number of draws to use,
@@ -229,6 +244,10 @@ scan_kept <- function(sweep, n, control) {
 #' Owen A, Zhou Y (2000). Safe and effective importance sampling. *Journal of
 #' the American Statistical Association* 95, 135-143.
 #' \doi{10.1080/01621459.2000.10473909}
+#'
+#' Andrieu C, Lee A, Vihola M (2018). Uniform ergodicity of the iterated
+#' conditional SMC and geometric ergodicity of particle Gibbs samplers.
+#' *Bernoulli* 24, 842-872. \doi{10.3150/15-BEJ785}
 #' @seealso [laplace_logistic()], [laplace()], [log_evidence()], [compare()]
 #'   with exact draws.
 #' @examples
@@ -491,7 +510,7 @@ print.laplace_importance <- function(x, ...) {
     return(invisible(print(unclass(x), ...)))
   }
   e <- x$estimates
-  writeLines(c(
+  write_lines(c(
     importance_line(x),
     paste0(
       "Effective size ", floor(x$ess), " of ", x$draws, " draws, ",

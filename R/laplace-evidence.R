@@ -120,7 +120,7 @@ print.laplace_comparison <- function(x, ...) {
   if (!all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  writeLines(c(
+  write_lines(c(
     if (identical(attr(x, "correct"), "importance")) {
       "Models by their evidence (corrected by importance)"
     } else {

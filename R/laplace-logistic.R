@@ -30,17 +30,6 @@
 #' and need not be whole numbers. A whole weight \eqn{v} counts an observation
 #' \eqn{v} times; other weights raise its likelihood to the power \eqn{v}.
 #'
-#' @section Search for the mode:
-#' `method = "newton"` takes steps \eqn{\Sigma(w) L'(w)}{Sigma(w) L'(w)}, each
-#' halved until \eqn{L} rises enough (Armijo's rule). Because \eqn{L} is
-#' strictly concave, the search converges from any `start`. With many
-#' observations it starts at the mode for an evenly spaced subset of them.
-#' `method = "gradient"` is gradient ascent in units of each coefficient's
-#' largest curvature, with Barzilai and Borwein's first step and the same
-#' halving. It solves no system of equations and takes many more steps. Both end
-#' when the mode is within 1e-8 posterior standard deviations (in the metric of
-#' \eqn{\Sigma^{-1}}) up to rounding.
-#'
 #' @section Without a prior:
 #' With `slope_variance = Inf` the mode is the maximum likelihood estimate, if
 #' it exists.
@@ -55,7 +44,7 @@
 #' @section Quality of the approximation: [importance_check()] computes
 #' importance weights of the draws; `print()` and `summary()` show the result.
 #' With `correct = "importance"` the chains draw from the posterior itself, by
-#' iterated sampling importance resampling, see [laplace()]; they then have a
+#' iterated sampling importance resampling, see the same page; they then have a
 #' burn-in of 20 sweeps, and R-hat and effective sample sizes.
 #'
 #' @section Matrices:
@@ -101,9 +90,11 @@
 #' @param contrasts As in [stats::glm()].
 #' @param start `NULL` or `p` numbers: where the search for the mode begins. By
 #'   default at 0.
-#' @param method `"newton"` (default) or `"gradient"`.
+#' @param method `"newton"` (default) or `"gradient"`, see [regression_sampler]:
+#'   how the mode is found.
 #' @param correct `"none"` (default): independent draws of the normal
-#'   approximation. `"importance"`: draws of the posterior itself, see below.
+#'   approximation. `"importance"`: draws of the posterior itself, see
+#'   [importance_check()].
 #' @param draws Whole number: draws from the approximation in each chain.
 #' @param chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent: there is no burn-in.
@@ -130,9 +121,6 @@
 #'
 #' Konis K (2007). *Linear programming algorithms for detecting separated data
 #' in binary logistic regression models*. DPhil thesis, University of Oxford.
-#'
-#' Barzilai J, Borwein JM (1988). Two-point step size gradient methods. *IMA
-#' Journal of Numerical Analysis* 8, 141-148. \doi{10.1093/imanum/8.1.141}
 #' @seealso [gibbs_logistic()] for exact draws, [importance_check()],
 #'   [log_evidence()], [logistic_prior()], [predict.gibbsite_regression()],
 #'   [plot.gibbsite_regression()]; `vignette("logistic", "gibbsite")`.

@@ -1,31 +1,79 @@
 # Methods of every Laplace approximation, of laplace() and of
 # laplace_logistic(): estimates, intervals, print, summary.
 
-#' Mode, covariance and intervals of a Laplace approximation
+#' Estimates, tables and picture of a Laplace approximation
 #'
 #' `coef()` is the mode of the posterior (MAP) and `vcov()` the covariance
 #' matrix \eqn{\Sigma}{Sigma}, the inverse of the negative Hessian of the log
-#' density there. They are the mean and covariance of the normal approximation,
-#' also for a fit with `correct = "importance"`, and can serve as the start and
-#' the proposal of another sampler. `confint()` gives central intervals of the
-#' normal approximation; for a corrected fit their ends are quantiles of its
-#' draws.
+#' density there. `confint()` gives central intervals of the normal
+#' approximation. `summary()` shows the mode, the draws, the log evidence and
+#' the check of the approximation, [importance_check()], with its advice.
+#' `tidy()` gives one row for each parameter, `glance()` one row for the fit.
+#' `plot()` draws the mode of each parameter with its intervals, or the draws.
 #'
-#' @param object A fit of [laplace_logistic()] or [laplace()].
+#' `coef()` and `vcov()` are the mean and covariance of the normal
+#' approximation, also for a fit with `correct = "importance"`, and can serve as
+#' the start and the proposal of another sampler. Of a corrected fit the ends of
+#' `confint()` are quantiles of its draws, and `summary()` describes draws of
+#' the posterior, with R-hat and effective sample sizes. (Independent draws need
+#' neither.)
+#'
+#' @param object,x A fit of [laplace_logistic()] or [laplace()]; for `plot()`
+#'   one of [laplace()].
 #' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
-#' @param ... Not used.
+#' @param variables `NULL` (default) for all parameters, or some of their names.
+#'   `plot()` shows, of more than 40, those with the largest |mean| / sd.
+#' @param probs Numbers between 0 and 1: which quantiles of the draws; default
+#'   `c(0.025, 0.5, 0.975)`.
+#' @param conf.level Number between 0 and 1, default 0.95: the posterior
+#'   probability of the interval from `conf.low` to `conf.high`.
+#' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
+#' @param exponentiate `TRUE`: odds ratios of a fit of [laplace_logistic()],
+#'   `exp()` of `estimate`, `conf.low` and `conf.high`. `std.error` remains that
+#'   of the coefficient, as in broom. Default `FALSE`.
+#' @param type `"coefficients"` (default): the mode of each parameter with its
+#'   50% and `level` intervals, each on a scale of its own if some interval
+#'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
+#'   default if `variables` are given).
+#' @param ... For `plot()`, graphical parameters; `main` replaces the note above
+#'   the picture. Otherwise not used.
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
 #'   `confint()`: a matrix with a row for each parameter and two columns.
-#' @section Errors: `gibbsite_error_argument` for unknown parameters and a level
-#'   out of range.
-#' @seealso [importance_check()] for their reliability.
+#'
+#'   `summary()`: a data frame of class `laplace_summary` with a row for each
+#'   parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the
+#'   quantiles (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`,
+#'   `ess_tail`. The attribute `importance` is the check, or `NULL` for a fit
+#'   without its data.
+#'
+#'   `tidy()`: a data frame with the columns `term`, `estimate` (the mode; for a
+#'   corrected fit the mean of the draws), `std.error` (posterior standard
+#'   deviation), `conf.low` and `conf.high`. `glance()`: a data frame of one row
+#'   with `model`, `nobs`, `parameters`, `log_evidence`, `log_joint` (at the
+#'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
+#'   `plot()`: `x`, invisibly.
+#' @section Errors: `gibbsite_error_argument` for unknown parameters, variables
+#'   and types, for a level, `conf.level` or `probs` out of range, and for
+#'   `exponentiate = TRUE` where parameters are not log-odds.
+#' @seealso [importance_check()] for their reliability,
+#'   [plot.gibbsite_regression()] for pictures of logistic regressions.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' coef(fit)
-#' vcov(fit)
 #' confint(fit, level = 0.9)
+#' summary(fit)
+#' attr(summary(fit), "importance")$pareto_k
+#' tidy(fit, exponentiate = TRUE)
+#' glance(fit)
+#'
+#' # a known density
+#' fit <- laplace(
+#'   function(x) -sum((x - 1)^2) / 2, c(a = 0, b = 0),
+#'   gradient = function(x) 1 - x, hessian = function(x) -diag(2), seed = 1
+#' )
+#' plot(fit)
 #' @name laplace-estimates
 NULL
 
@@ -54,12 +102,12 @@ confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
 
 # ---- Print and summary ------------------------------------------------------
 
-#' @rdname print.gibbsite_fit
+#' @rdname laplace-estimates
 #' @export
 print.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- if (is_corrected(model)) judged(x, 1.01, 400, rlang::current_env())
-  writeLines(c(
+  write_lines(c(
     paste0("<", model$name, "> ", model$headline),
     "",
     mode_line(model),
@@ -73,7 +121,7 @@ print.gibbsite_laplace <- function(x, ...) {
     ""
   ))
   print_estimates(x)
-  writeLines(c(
+  write_lines(c(
     if (!is_corrected(model)) c("", print_check_line(x)),
     model_notes(model, x, table),
     "",
@@ -124,7 +172,7 @@ print_estimates <- function(x, most = 12L) {
   names(table) <- c(first, "sd", "2.5%", "97.5%")
   print_table(columns[shown], table[shown, , drop = FALSE])
   if (length(columns) > most) {
-    writeLines(sprintf("... and %d more", length(columns) - most))
+    write_lines(sprintf("... and %d more", length(columns) - most))
   }
 }
 
@@ -149,31 +197,7 @@ print_check_line <- function(x) {
   )
 }
 
-#' Summary of a Laplace approximation
-#'
-#' Shows the mode and standard deviations of the normal approximation, the mean,
-#' standard deviation and quantiles of the draws, the log evidence, and the
-#' check of the approximation, [importance_check()], with its advice. For a fit
-#' with `correct = "importance"` the draws are those of the posterior; R-hat and
-#' effective sample sizes are shown then. (Independent draws need neither.)
-#'
-#' @param object A fit of [laplace_logistic()] or [laplace()].
-#' @param variables `NULL` (default) for all parameters, or some of their names.
-#' @param probs Numbers between 0 and 1: which quantiles of the draws; default
-#'   `c(0.025, 0.5, 0.975)`.
-#' @param ... Not used.
-#' @return A data frame of class `laplace_summary` with a row for each parameter
-#'   and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the quantiles
-#'   (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`, `ess_tail`. The
-#'   attribute `importance` is the check, or `NULL` for a fit without its data.
-#' @section Errors: `gibbsite_error_argument` for unknown variables and for
-#'   `probs` outside 0 to 1.
-#' @seealso [laplace-estimates], [importance_check()],
-#'   [tidy()][tidy.gibbsite_laplace].
-#' @examples
-#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
-#' summary(fit)
-#' attr(summary(fit), "importance")$pareto_k
+#' @rdname laplace-estimates
 #' @export
 summary.gibbsite_laplace <- function(object, variables = NULL,
                                      probs = c(0.025, 0.5, 0.975), ...) {
@@ -227,7 +251,7 @@ print.laplace_summary <- function(x, n = 40, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   rows <- seq_len(min(n, nrow(x)))
-  writeLines(c(attr(x, "headline"), attr(x, "lines"), ""))
+  write_lines(c(attr(x, "headline"), attr(x, "lines"), ""))
   shown <- show_numbers(
     x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
   )
@@ -240,17 +264,17 @@ print.laplace_summary <- function(x, n = 40, ...) {
   }
   print_table(x$variable[rows], shown[rows, , drop = FALSE])
   if (nrow(x) > n) {
-    writeLines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                       nrow(x) - n, nrow(x)))
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        nrow(x) - n, nrow(x)))
   }
-  writeLines(c(
+  write_lines(c(
     "MAP, MAP sd: the normal approximation; the rest: of the draws", ""
   ))
   convergence <- attr(x, "convergence")
   if (!is.null(convergence)) {
-    writeLines(verdict_lines(convergence))
+    write_lines(verdict_lines(convergence))
   }
-  writeLines(c(check_lines(attr(x, "importance")), attr(x, "remarks")))
+  write_lines(c(check_lines(attr(x, "importance")), attr(x, "remarks")))
   invisible(x)
 }
 
@@ -299,31 +323,7 @@ advice_line <- function(check) {
   )
 }
 
-#' Tidy a Laplace approximation
-#'
-#' `tidy()` gives one row for each parameter, `glance()` one row for the fit.
-#'
-#' @param x A fit of [laplace_logistic()] or [laplace()].
-#' @param conf.level Number between 0 and 1, default 0.95: the posterior
-#'   probability of the interval from `conf.low` to `conf.high`.
-#' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
-#' @param exponentiate `TRUE`: odds ratios of a fit of [laplace_logistic()],
-#'   `exp()` of `estimate`, `conf.low` and `conf.high`. `std.error` remains that
-#'   of the coefficient, as in broom. Default `FALSE`.
-#' @param ... Not used.
-#' @return `tidy()`: a data frame with the columns `term`, `estimate` (the mode;
-#'   for a corrected fit the mean of the draws), `std.error` (posterior standard
-#'   deviation), `conf.low` and `conf.high`. `glance()`: a data frame of one row
-#'   with `model`, `nobs`, `parameters`, `log_evidence`, `log_joint` (at the
-#'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
-#' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
-#'   for `exponentiate = TRUE` where parameters are not log-odds.
-#' @seealso [summary.gibbsite_laplace()], [laplace-estimates].
-#' @examples
-#' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
-#' tidy(fit)
-#' tidy(fit, exponentiate = TRUE)
-#' glance(fit)
+#' @rdname laplace-estimates
 #' @export
 tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
                                   exponentiate = FALSE) {
@@ -341,7 +341,7 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   tidied(out, x, conf.int, exponentiate)
 }
 
-#' @rdname tidy.gibbsite_laplace
+#' @rdname laplace-estimates
 #' @export
 glance.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
@@ -361,37 +361,14 @@ prior_summary.gibbsite_laplace <- function(object, ...) {
     return(NextMethod())
   }
   abort_argument(c(
-    "{.fn laplace} knows no prior apart from the likelihood.",
-    i = "Both are in {.arg log_density}."
+    "A fit of {.fn laplace} has no separate prior.",
+    i = "{.arg log_density} contains prior and likelihood."
   ))
 }
 
 # Plots of a Laplace approximation.
 
-#' Plot a Laplace approximation
-#'
-#' The mode of each parameter with its intervals, or the draws.
-#'
-#' @param x A fit of [laplace()].
-#' @param type `"coefficients"` (default): the mode of each parameter with its
-#'   50% and `level` intervals, each on a scale of its own if some interval
-#'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
-#'   default if `variables` are given).
-#' @param level Number between 0 and 1, default 0.95.
-#' @param variables `NULL` for all parameters, or, of more than 40, those with
-#'   the largest |mean| / sd; otherwise some of their names.
-#' @param ... Graphical parameters; `main` stands in the place of the note
-#'   above the picture.
-#' @return `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for an unknown type or variable.
-#' @seealso [plot.gibbsite_regression()] for logistic regressions.
-#' @examples
-#' # a known density
-#' fit <- laplace(
-#'   function(x) -sum((x - 1)^2) / 2, c(a = 0, b = 0),
-#'   gradient = function(x) 1 - x, hessian = function(x) -diag(2), seed = 1
-#' )
-#' plot(fit)
+#' @rdname laplace-estimates
 #' @export
 plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
                                   variables = NULL, ...) {

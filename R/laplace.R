@@ -22,7 +22,7 @@
 #' The mode is found by [stats::optim()] and then by Newton's method with step
 #' halving, until the next step would raise the log density by less than 1e-10.
 #' If derivatives by differences meet an edge of the density, the search of
-#' [mh_sample()] is made from `init` (see Starting values there), and then
+#' [mh_sample()] is made from `init` (see [mh_start]), and then
 #' Newton's method again.
 #' Derivatives that are not given are computed numerically, by the numDeriv
 #' package (Richardson's extrapolation), for which `log_density` must be finite
@@ -40,20 +40,6 @@
 #' burn-in and nothing to converge. R-hat says nothing about the error of the
 #' approximation.
 #'
-#' @section Correction:
-#' With `correct = "importance"` each chain is an iterated sampling importance
-#' resampling (Andrieu, Lee and Vihola 2018): every sweep draws 15 points from a
-#' multivariate t distribution with 5 degrees of freedom, with
-#' \eqn{\hat\theta}{the mode} as its centre and \eqn{\Sigma}{Sigma} as its
-#' scale, adds the current point, and chooses one of the 16 with probability
-#' proportional to its weight, the density divided by the t density. This leaves
-#' the density itself invariant for any approximation. A poor approximation only
-#' makes the chain mix slowly, and R-hat and effective sample sizes show this as
-#' for any chain. (The chain is uniformly ergodic if the weights are bounded, as
-#' they are for posteriors with normal priors. With normal proposals the weights
-#' need not be bounded.) The first 20 sweeps are burn-in. A draw takes 15
-#' evaluations of the density.
-#'
 #' @param log_density A function of one numeric vector, with the names of
 #'   `init`, that returns the log density up to a constant: one number, `-Inf`
 #'   where the density is zero. Only the evidence depends on the constant.
@@ -66,7 +52,8 @@
 #' @param method The method of [stats::optim()]: `"BFGS"` (default), `"CG"` or
 #'   `"Nelder-Mead"`, which needs no gradient to start with.
 #' @param correct `"none"` (default): independent draws of the normal
-#'   approximation. `"importance"`: draws of the density itself, see below.
+#'   approximation. `"importance"`: draws of the density itself, see
+#'   [importance_check()]. Such a draw takes 15 evaluations of the density.
 #' @param draws Whole number, 1 or more (default 1000): the draws kept in each
 #'   chain.
 #' @param chains,cores,seed As in [running].
@@ -87,10 +74,6 @@
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
 #' and marginal densities. *Journal of the American Statistical Association* 81,
 #' 82-86. \doi{10.1080/01621459.1986.10478240}
-#'
-#' Andrieu C, Lee A, Vihola M (2018). Uniform ergodicity of the iterated
-#' conditional SMC and geometric ergodicity of particle Gibbs samplers.
-#' *Bernoulli* 24, 842-872. \doi{10.3150/15-BEJ785}
 #' @seealso [laplace_logistic()] for logistic regression.
 #' @examples
 #' # mean and log standard deviation of eruptions of at least three minutes,

@@ -67,7 +67,7 @@ switched_lines <- function(switched, share = 0.05) {
   }
   c(
     paste0(
-      "Topics that became others within a chain, in up to ",
+      "Topics that changed places within a chain, in up to ",
       format(100 * max(switched), digits = 2), "% of its draws: ",
       few_words(moved), "."
     ),

@@ -97,8 +97,9 @@ few_tokens_note <- function(lengths, call) {
   }
 }
 
-# R-hat of topic models is rarely below its limit. What the predictions use are
-# the topics. The least number of them that all chains of a fold agreed on.
+# R-hat of topic models is rarely below its limit, and predictions use the
+# topics alone. So the line has the least number of topics that all chains of a
+# fold agreed on.
 topics_note <- function(scores, names) {
   same <- vapply(scores, function(folds) {
     min(vapply(folds, `[[`, 0L, "same"))

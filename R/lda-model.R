@@ -312,7 +312,7 @@ model_invariants.lda_model <- function(model, draws) {
   cbind(draws[, names, drop = FALSE], if (model$k > 1L) share)
 }
 
-# The answers are the topics, of which the shares tell.
+# A user reads the topics: their shares are judged in full.
 #' @exportS3Method
 model_inner.lda_model <- function(model) {
   c("log_joint", "log_lik", "alpha", "eta")

@@ -10,8 +10,8 @@
 # (allocations as in Papastamoulis & Iliopoulos 2010,
 # doi:10.1198/jcgs.2010.09008, between chains): one chain after another is
 # assigned to the rest (Hungarian algorithm) until none changes. Then the topics
-# are put in decreasing order of their tokens. All of it holds among topics with
-# the same prior: others keep their numbers.
+# are put in decreasing order of their tokens. Only topics with the same
+# prior are renumbered: others keep their numbers.
 #' @exportS3Method
 model_orders.lda_model <- function(model, states) {
   k <- model$k

@@ -467,35 +467,7 @@ new_documents <- function(tokens, theta, phi) {
 
 # A fit of gibbs_lda() as an object of the package topicmodels.
 
-#' A topic model for topicmodels and topicdoc
-#'
-#' Makes an object of class `LDA_Gibbs` of the package topicmodels from the
-#' posterior means of a fit, for functions that take one: `posterior()`,
-#' `terms()`, `topics()` and `perplexity()` of topicmodels,
-#' `topicdoc::topic_diagnostics()`.
-#'
-#' The topics and their order are those of [topic_estimates()]. The object has
-#' one point and no posterior: its `alpha` is the posterior mean, its topics of
-#' words are the most probable topic of each term in its document given the
-#' means, and its log-likelihood is that of the means.
-#'
-#' @inheritParams topic_estimates
-#' @return An object of class `LDA_Gibbs`, whose slot `gamma` has the shares of
-#'   topics in documents, and `beta` the logarithms of the topics' distributions
-#'   over terms.
-#' @section Errors: `gibbsite_error_argument` as for [topic_estimates()], and
-#'   without the package topicmodels. The fit must hold its data
-#'   (`gibbsite_error_state`).
-#' @seealso [tidy.gibbs_lda()] for tidytext, [ldavis_data()] for LDAvis.
-#' @examples
-#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
-#' )
-#' # with topicmodels installed
-#' \dontrun{
-#' topicmodels::terms(as_topicmodels(fit), 5)
-#' }
+#' @rdname tidy.gibbs_lda
 #' @export
 as_topicmodels <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")

@@ -13,6 +13,10 @@
 #' unknown concentration has a prior, [uniform_prior()] or [gamma_prior()]; the
 #' Dirichlet distribution is then symmetric, and the concentration is drawn with
 #' the other unknowns. The default for \eqn{\alpha} is Uniform(0, 10).
+#' `uniform_prior()` is uniform between two bounds, `gamma_prior()` has density
+#' \deqn{p(a) = \frac{r^s}{\Gamma(s)} a^{s - 1} e^{-r a}}{p(a) = r^s / Gamma(s)
+#'   a^(s - 1) exp(-r a)}
+#' with shape \eqn{s} and rate \eqn{r}, mean \eqn{s / r}.
 #'
 #' @param alpha A positive number, `k` positive numbers, or a prior of a number:
 #'   the concentration of topics in documents. Numbers lie between 1e-20 and
@@ -24,7 +28,11 @@
 #'   terms of the documents; every term needs a column, and columns of other
 #'   terms are left out. Or [seeded_topics()], which makes such a matrix from
 #'   words for some topics.
-#' @return An object of class `lda_prior`; printing it shows the model.
+#' @param lower,upper Finite numbers, `0 <= lower < upper`: the bounds.
+#' @param shape,rate Finite positive numbers.
+#' @return `lda_prior()`: an object of class `lda_prior`; printing it shows the
+#'   model. `uniform_prior()`, `gamma_prior()`: an object of class
+#'   `gibbsite_prior`, which prints too.
 #' @section Topics with priors of their own:
 #' With a matrix the topics are no longer exchangeable. Topics with different
 #' rows keep the numbers of their rows, within a chain and between chains.
@@ -40,10 +48,11 @@
 #'
 #' Wallach HM, Mimno D, McCallum A (2009). Rethinking LDA: why priors matter.
 #' *Advances in Neural Information Processing Systems* 22.
-#' @seealso [seeded_topics()], [scalar-priors], [gibbs_lda()].
+#' @seealso [seeded_topics()], [gibbs_lda()].
 #' @examples
 #' lda_prior()
 #' lda_prior(alpha = gamma_prior(1, 10), eta = 0.01)
+#' @aliases scalar-priors
 #' @export
 lda_prior <- function(alpha = uniform_prior(0, 10), eta = 0.1) {
   call <- rlang::current_env()
@@ -368,7 +377,7 @@ matrix_of_seeds <- function(x, k, counts, call) {
     abort_argument(
       c(
         "`k` must be at least {count}, the number of seeded topics, not {k}.",
-        i = "More topics than seeded ones are unseeded."
+        i = "Topics beyond the seeded ones have no seeds."
       ),
       call = call
     )

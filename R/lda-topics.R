@@ -58,6 +58,11 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' topics' distributions over terms and of the documents' shares of topics.
 #' They are accumulated over all kept draws as the chains run, and include the
 #' variance of the Dirichlet distributions given the tokens' topics.
+#' `top_terms()` gives the terms with the largest posterior mean probability in
+#' each topic. `topic_distances()` gives the Hellinger distance
+#' \eqn{\sqrt{1 - \sum_w \sqrt{\phi_{tw} \phi_{sw}}}}{sqrt(1 - sum_w
+#' sqrt(phi_tw phi_sw))} between the mean distributions of each pair of topics:
+#' 0 for the same distribution, 1 for no term in common.
 #'
 #' The numbers of the topics are those of the fit's columns, see [gibbs_lda()],
 #' section Topics. The results are averaged over the chains, and the standard
@@ -72,18 +77,29 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' @param fit A fit made by [gibbs_lda()].
 #' @param chain `NULL` (default): the average of all chains. Or the number of
 #'   one chain.
-#' @return A list: `phi` and `phi_sd` (topics x terms), `theta` and `theta_sd`
-#'   (documents x topics), `share` (of each topic in all tokens), `affinity`
-#'   (chains x topics), `switched` (chains x topics: the share of kept draws in
-#'   which most of the tokens that were in the topic at the first kept draw are
-#'   in one other topic, whichever numbers the topics get).
+#' @param n Whole number, at least 1 (default 10): how many terms.
+#' @return `topic_estimates()`: a list: `phi` and `phi_sd` (topics x terms),
+#'   `theta` and `theta_sd` (documents x topics), `share` (of each topic in all
+#'   tokens), `affinity` (chains x topics), `switched` (chains x topics: the
+#'   share of kept draws in which most of the tokens that were in the topic at
+#'   the first kept draw are in one other topic, whichever numbers the topics
+#'   get).
+#'
+#'   `top_terms()`: a data frame of class `lda_top_terms` with a row for each
+#'   topic and rank: `topic`, `name` (only where topics have names, see
+#'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the
+#'   least over the chains), `rank`, `term`, `probability` and `sd`. It is
+#'   printed with one line for each topic.
+#'
+#'   `topic_distances()`: an object of class `dist`.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_lda()] and a chain that is not there.
 #' @references
 #' Bhattacharyya A (1943). On a measure of divergence between two statistical
 #' populations defined by their probability distributions. *Bulletin of the
 #' Calcutta Mathematical Society* 35, 99-109.
-#' @seealso [top_terms()], [tidy.gibbs_lda()].
+#' @seealso [coherence()], [tidy.gibbs_lda()], [plot.gibbs_lda()], also with
+#'   `type = "map"`.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -92,6 +108,8 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' topics <- topic_estimates(fit)
 #' topics$share
 #' topics$affinity
+#' top_terms(fit, 5)
+#' topic_distances(fit)
 #' @export
 topic_estimates <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
@@ -191,25 +209,7 @@ pool <- function(chains, mean_of, variance_of) {
   list(mean = mean, sd = sqrt(variance))
 }
 
-#' The most probable terms of each topic
-#'
-#' The terms with the largest posterior mean probability in each topic.
-#'
-#' @inheritParams topic_estimates
-#' @param n Whole number, at least 1 (default 10): how many terms.
-#' @return A data frame of class `lda_top_terms` with a row for each topic and
-#'   rank: `topic`, `name` (only where topics have names, see
-#'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the
-#'   least over the chains, see [topic_estimates()]), `rank`, `term`,
-#'   `probability` and `sd`. It is printed with one line for each topic.
-#' @section Errors: As for [topic_estimates()].
-#' @seealso [topic_estimates()], [coherence()], [plot.gibbs_lda()].
-#' @examples
-#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
-#' )
-#' top_terms(fit, 5)
+#' @rdname topic_estimates
 #' @export
 top_terms <- function(fit, n = 10, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
@@ -286,22 +286,7 @@ as.data.frame.lda_top_terms <- function(x, ...) {
   x
 }
 
-#' Distances between topics
-#'
-#' The Hellinger distance \eqn{\sqrt{1 - \sum_w \sqrt{\phi_{tw} \phi_{sw}}}}{
-#' sqrt(1 - sum_w sqrt(phi_tw phi_sw))} between the mean distributions of each
-#' pair of topics: 0 for the same distribution, 1 for no term in common.
-#'
-#' @inheritParams topic_estimates
-#' @return An object of class `dist`.
-#' @seealso [top_terms()], [coherence()], `plot(fit, type = "map")`
-#'   ([plot.gibbs_lda()]).
-#' @examples
-#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
-#' )
-#' topic_distances(fit)
+#' @rdname topic_estimates
 #' @export
 topic_distances <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
@@ -361,8 +346,9 @@ alpha_of_draw <- function(model, draws, s) {
 #' Measures how often the top terms of a topic occur in the same documents. A
 #' topic whose terms occur together is easier to name.
 #'
-#' With \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have both, of
-#' \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most probable first:
+#' With \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have
+#' both, of \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most
+#' probable first:
 #'
 #' * `umass` (Mimno et al. 2011): \eqn{\sum_{m = 2}^n \sum_{l < m} \log
 #'   \frac{D(w_m, w_l) + 1}{D(w_l)}}{sum_{l < m} log((D(w_m, w_l) + 1) /
@@ -453,26 +439,7 @@ coherence_of <- function(together, documents) {
   data.frame(umass = umass, npmi = mean(npmi))
 }
 
-#' A fit for LDAvis
-#'
-#' Returns the arguments of `LDAvis::createJSON()`, under the names that it
-#' uses.
-#'
-#' @inheritParams topic_estimates
-#' @return A list: `phi` (topics x terms), `theta` (documents x topics),
-#'   `doc.length`, `vocab` and `term.frequency`.
-#' @section Errors: As for [topic_estimates()]; the fit must hold its data.
-#' @references
-#' Sievert C, Shirley K (2014). LDAvis: a method for visualizing and
-#' interpreting topics. *Workshop on Interactive Language Learning*, 63-70.
-#' \doi{10.3115/v1/W14-3110}
-#' @seealso [topic_distances()], [as_topicmodels()].
-#' @examples
-#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
-#'   seed = 1, progress = FALSE
-#' )
-#' str(ldavis_data(fit))
+#' @rdname tidy.gibbs_lda
 #' @export
 ldavis_data <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
@@ -532,12 +499,22 @@ as.data.frame.lda_summary <- function(x, ...) {
   as.data.frame(x, ...)
 }
 
-#' Tidy a topic model
+#' A topic model as tables, and for other packages
 #'
-#' One row for each stored quantity, or the topics and the documents' shares of
-#' them as long tables for dplyr and ggplot2.
+#' `tidy()` gives one row for each stored quantity, or the topics and the
+#' documents' shares of them as long tables for dplyr and ggplot2.
+#' `ldavis_data()` gives the arguments of `LDAvis::createJSON()`, under the
+#' names that it uses. `as_topicmodels()` makes an object of class `LDA_Gibbs`
+#' of the package topicmodels from the posterior means, for functions that take
+#' one: `posterior()`, `terms()`, `topics()` and `perplexity()` of topicmodels,
+#' `topicdoc::topic_diagnostics()`.
 #'
-#' @param x A fit made by [gibbs_lda()].
+#' The topics and their order are those of [topic_estimates()]. The object of
+#' `as_topicmodels()` has one point and no posterior: its `alpha` is the
+#' posterior mean, its topics of words are the most probable topic of each term
+#' in its document given the means, and its log-likelihood is that of the means.
+#'
+#' @param x,fit A fit made by [gibbs_lda()].
 #' @param matrix `NULL` (default): one row for each stored quantity, as for
 #'   every fit. `"phi"`: one row for each topic and term; `"theta"`: one row for
 #'   each document and topic, both as in [topic_estimates()]. `"beta"` and
@@ -546,20 +523,37 @@ as.data.frame.lda_summary <- function(x, ...) {
 #' @param conf.level,conf.int As in [tidy.gibbsite_fit()], without `matrix`.
 #' @param chain As in [topic_estimates()].
 #' @param ... Not used.
-#' @return A data frame; for `"phi"` with the columns `topic`, `term`,
+#' @return `tidy()`: a data frame; for `"phi"` with the columns `topic`, `term`,
 #'   `estimate` and `std.error`, for `"theta"` with `document`, `topic`,
 #'   `estimate` and `std.error`. Where topics have names ([seeded_topics()]),
 #'   `name` comes after `topic`. For `"beta"` the columns are `topic`, `term`
 #'   and `beta`, for `"gamma"` `document`, `topic` and `gamma`, as tidytext has
 #'   them for other topic models.
-#' @section Errors: As for [topic_estimates()].
-#' @seealso [topic_estimates()], [top_terms()].
+#'
+#'   `ldavis_data()`: a list: `phi` (topics x terms), `theta` (documents x
+#'   topics), `doc.length`, `vocab` and `term.frequency`. `as_topicmodels()`: an
+#'   object of class `LDA_Gibbs`, whose slot `gamma` has the shares of topics in
+#'   documents, and `beta` the logarithms of the topics' distributions over
+#'   terms.
+#' @section Errors: As for [topic_estimates()]. `ldavis_data()` and
+#'   `as_topicmodels()` need a fit that holds its data (`gibbsite_error_state`),
+#'   the latter also the package topicmodels (`gibbsite_error_argument`).
+#' @references
+#' Sievert C, Shirley K (2014). LDAvis: a method for visualizing and
+#' interpreting topics. *Workshop on Interactive Language Learning*, 63-70.
+#' \doi{10.3115/v1/W14-3110}
+#' @seealso [topic_estimates()], [clients].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
 #' )
 #' head(tidy(fit, matrix = "phi"))
+#' str(ldavis_data(fit))
+#' # with topicmodels installed
+#' \dontrun{
+#' topicmodels::terms(as_topicmodels(fit), 5)
+#' }
 #' @export
 tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
                            ..., conf.int = TRUE) {

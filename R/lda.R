@@ -14,45 +14,10 @@
 #'   z_i | theta ~ Categorical(theta_{d(i)}),
 #'   w_i | z_i, phi ~ Categorical(phi_{z_i}).}
 #'
-#' The density that the chains leave invariant is, up to a constant,
-#' \deqn{p(\alpha)\, p(\eta) \prod_d \mathrm{Dir}(\theta_d \mid \alpha)
-#'   \prod_t \mathrm{Dir}(\phi_t \mid \eta) \prod_i \theta_{d(i), z_i}
-#'   \phi_{z_i, w_i}.}{
-#'   p(alpha) p(eta) prod_d Dir(theta_d | alpha) prod_t Dir(phi_t | eta)
-#'   prod_i theta_{d(i), z_i} phi_{z_i, w_i}.}
-#' With \eqn{n_{dt}} tokens of document \eqn{d} and \eqn{n_{tw}} tokens of term
-#' \eqn{w} in topic \eqn{t}, \eqn{n_t} in all, \eqn{V} terms, and
-#' \eqn{-i} for counts without token \eqn{i}:
-#'
-#' * `"collapsed"` (Griffiths and Steyvers 2004), the default: \eqn{\theta} and
-#'   \eqn{\phi} are integrated out, and each token's topic is drawn given all
-#'   others, \deqn{P(z_i = t \mid z_{-i}, w) \propto (n_{dt}^{-i} + \alpha_t)
-#'   \frac{n_{tw}^{-i} + \eta_w}{n_t^{-i} + \sum_v \eta_v}.}{
-#'   P(z_i = t | z_-i, w) proportional to (n_dt^-i + alpha_t)
-#'   (n_tw^-i + eta_w) / (n_t^-i + sum_v eta_v).}
-#' * `"partially_collapsed"` (Magnusson et al. 2018): \eqn{\theta} is
-#'   integrated out, \eqn{\phi_t \mid z \sim \mathrm{Dir}(\eta + n_t)}{phi_t |
-#'   z ~ Dir(eta + n_t)} is drawn, and \eqn{P(z_i = t \mid \cdot) \propto
-#'   (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{P(z_i = t | .) proportional to
-#'   (n_dt^-i + alpha_t) phi_{t w_i}}. Documents are independent given
-#'   \eqn{\phi}, so that several `threads` make it faster.
-#' * `"uncollapsed"`, with nothing integrated out: \eqn{\theta_d \mid z \sim
-#'   \mathrm{Dir}(\alpha + n_d)}{theta_d | z ~ Dir(alpha + n_d)}, \eqn{\phi} as
-#'   above, and \eqn{P(z_i = t \mid \cdot) \propto \theta_{dt} \phi_{t w_i}}{
-#'   P(z_i = t | .) proportional to theta_dt phi_{t w_i}}.
-#'
-#' All three have the same posterior; the collapsed one mixes best per sweep. A
-#' concentration with a prior is drawn by a slice step given \eqn{z} with
-#' \eqn{\theta} (and for `eta` \eqn{\phi}) integrated out. \eqn{\theta} and
-#' \eqn{\phi} are drawn after it, because the reverse order would not leave the
-#' posterior invariant.
-#'
-#' The only error of the samplers is rounding. The weights of the topics of a token
-#' are held in single precision. The probability with which a topic is drawn
-#' differs from the exact one by at most about \eqn{2^{-24}(k / 4 + 60)}{2^-24
-#' (k / 4 + 60)}, which is 5e-6 for 100 topics; an error near 1e-7 is usual. An
-#' element of \eqn{\theta} or \eqn{\phi} below 1e-18 counts as 0 in these
-#' weights.
+#' `method` is the kind of sweep. `"collapsed"` (the default) mixes best per
+#' sweep; `"partially_collapsed"` and `"uncollapsed"` are faster with several
+#' `threads`. All three have the same posterior, and their only error is
+#' rounding: see [lda_sampler].
 #'
 #' @section Documents:
 #' * Counts, with documents in rows: a matrix, a sparse matrix of the Matrix or
@@ -80,13 +45,8 @@
 #' as those of tm and quanteda do, is transposed, with a message.
 #'
 #' Names of the list, of the character vector and of rows are the names of the
-#' documents. A text or a token that is `NA` is an error.
-#'
-#' A run takes about 20 bytes of memory for each token, and some 4 more for each
-#' further chain; documents given as words take some 60 while they are read.
-#' Documents whose tokens take more than `options(gibbsite.max_draws_mb = )` at
-#' 24 bytes are refused: at its default of 2000 more than 87 million tokens. So
-#' are 2^31 tokens or more.
+#' documents. A text or a token that is `NA` is an error. [lda_sampler] says how
+#' much memory a run takes.
 #'
 #' @section Stored quantities:
 #' Columns `alpha` and `eta` (where they are drawn), `log_joint`, always
@@ -104,17 +64,12 @@
 #' The posterior does not change when the topics are renumbered (unless `alpha`
 #' differs between them), and each chain numbers them in its own way. In the fit
 #' they are renumbered to agree: a topic has the same number in all draws of all
-#' chains, in every column and in every summary. Within a chain each draw is
-#' compared with the first kept draw. Its topics are numbered so that as many
-#' tokens as possible keep their topic (an assignment problem; Papastamoulis &
-#' Iliopoulos 2010). Then the first kept draws of the chains are compared. The
-#' chains are numbered so that as many tokens as possible have the same topic in
-#' two chains, over all pairs. Topics with more tokens come first. [relabel()]
+#' chains, in every column and in every summary. Topics with more tokens come
+#' first. [lda_sampler] says how this is done. [relabel()]
 #' with `"none"` gives the sampler's own numbers, if `keep = "labels"` stored
 #' them. Topics with different rows of `eta` keep the numbers of the rows
 #' ([lda_prior()], [seeded_topics()]). If `alpha` differs between the topics,
-#' each topic keeps the number of its `alpha`. With more than 1024 topics the
-#' draws of a chain are not renumbered.
+#' each topic keeps the number of its `alpha`.
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: `log_joint`, `log_lik`, the concentrations, and the shares
@@ -154,25 +109,6 @@
 #' numbers do not clearly differ, take the smallest one or the one with the most
 #' coherent topics.
 #'
-#' @section Starting values:
-#' Without `inits` each chain makes four short runs on its own stream of random
-#' numbers, and starts at the last state of that with the highest `log_joint`
-#' there. In a short run each token starts in a topic drawn with equal
-#' probabilities. A concentration with a prior starts at a draw from the middle
-#' half of that prior (between its quartiles). If `eta` is a matrix, the topic
-#' \eqn{t} of a token of term \eqn{w} is drawn with a probability proportional
-#' to \eqn{\eta_{tw} / \sum_v \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is
-#' a tenth of `burnin` long. The sweeps of the short runs are not counted as
-#' sweeps of the chain; they make its burn-in longer by two fifths. With a
-#' `burnin` below 200 there are no short runs, and the chain starts where the
-#' first one would start. From a single start a chain more often stays near a
-#' poor mode for thousands of sweeps.
-#'
-#' An entry of `inits` is a list with any of `z` (whole numbers from 1 to `k`,
-#' one for each token, document after document, within a document by term),
-#' `alpha` and `eta`; missing elements are drawn as for a short run, and the
-#' chain starts there.
-#'
 #' @param x The documents: counts of terms, tokens or texts, see the section on
 #'   documents.
 #' @param k The number of topics: a whole number from 1 to 65,535.
@@ -206,22 +142,10 @@
 #'
 #' Griffiths TL, Steyvers M (2004). Finding scientific topics. *PNAS* 101,
 #' 5228-5235. \doi{10.1073/pnas.0307752101}
-#'
-#' Magnusson M, Jonsson L, Villani M, Broman D (2018). Sparse partially
-#' collapsed MCMC for parallel inference in topic models. *Journal of
-#' Computational and Graphical Statistics* 27, 449-463.
-#' \doi{10.1080/10618600.2017.1366913}
-#'
-#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
-#' solution to the label switching problem in Bayesian analysis of mixtures of
-#' distributions. *Journal of Computational and Graphical Statistics* 19,
-#' 313-331. \doi{10.1198/jcgs.2010.09008}
-#'
-#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
-#' \doi{10.1214/aos/1056562461}
-#' @seealso [lda_prior()], [seeded_topics()], [token_counts()], [top_terms()],
-#'   [predict.gibbs_lda()], [held_out_perplexity()], [plot.gibbs_lda()],
-#'   [compare_k()] for the number of topics; `vignette("topics", "gibbsite")`.
+#' @seealso [lda_sampler], [lda_prior()], [seeded_topics()], [token_counts()],
+#'   [top_terms()], [predict.gibbs_lda()], [held_out_perplexity()],
+#'   [plot.gibbs_lda()], [compare_k()] for the number of topics;
+#'   `vignette("topics", "gibbsite")`.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
@@ -270,32 +194,109 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
   run_chains(model, running, match.call(), call)
 }
 
+#' The sampler of gibbs_lda()
+#'
+#' The conditionals from which [gibbs_lda()] draws, in its notation, how the
+#' topics are numbered, where the chains start, and how much memory a run takes.
+#'
+#' @section Conditionals:
+#' The density that the chains leave invariant is, up to a constant,
+#' \deqn{p(\alpha)\, p(\eta) \prod_d \mathrm{Dir}(\theta_d \mid \alpha)
+#'   \prod_t \mathrm{Dir}(\phi_t \mid \eta) \prod_i \theta_{d(i), z_i}
+#'   \phi_{z_i, w_i}.}{
+#'   p(alpha) p(eta) prod_d Dir(theta_d | alpha) prod_t Dir(phi_t | eta)
+#'   prod_i theta_{d(i), z_i} phi_{z_i, w_i}.}
+#' With \eqn{n_{dt}} tokens of document \eqn{d} and \eqn{n_{tw}} tokens of term
+#' \eqn{w} in topic \eqn{t}, \eqn{n_t} in all, \eqn{V} terms, and
+#' \eqn{-i} for counts without token \eqn{i}:
+#'
+#' * `"collapsed"` (Griffiths and Steyvers 2004), the default: \eqn{\theta} and
+#'   \eqn{\phi} are integrated out, and each token's topic is drawn given all
+#'   others, \deqn{P(z_i = t \mid z_{-i}, w) \propto (n_{dt}^{-i} + \alpha_t)
+#'   \frac{n_{tw}^{-i} + \eta_w}{n_t^{-i} + \sum_v \eta_v}.}{
+#'   P(z_i = t | z_-i, w) proportional to (n_dt^-i + alpha_t)
+#'   (n_tw^-i + eta_w) / (n_t^-i + sum_v eta_v).}
+#' * `"partially_collapsed"` (Magnusson et al. 2018): \eqn{\theta} is
+#'   integrated out, \eqn{\phi_t \mid z \sim \mathrm{Dir}(\eta + n_t)}{phi_t |
+#'   z ~ Dir(eta + n_t)} is drawn, and \eqn{P(z_i = t \mid \cdot) \propto
+#'   (n_{dt}^{-i} + \alpha_t) \phi_{t w_i}}{P(z_i = t | .) proportional to
+#'   (n_dt^-i + alpha_t) phi_{t w_i}}. Documents are independent given
+#'   \eqn{\phi}, so that several `threads` make it faster.
+#' * `"uncollapsed"`, with nothing integrated out: \eqn{\theta_d \mid z \sim
+#'   \mathrm{Dir}(\alpha + n_d)}{theta_d | z ~ Dir(alpha + n_d)}, \eqn{\phi} as
+#'   above, and \eqn{P(z_i = t \mid \cdot) \propto \theta_{dt} \phi_{t w_i}}{
+#'   P(z_i = t | .) proportional to theta_dt phi_{t w_i}}.
+#'
+#' All three have the same posterior; the collapsed one mixes best per sweep. A
+#' concentration with a prior is drawn by a slice step given \eqn{z} with
+#' \eqn{\theta} (and for `eta` \eqn{\phi}) integrated out. \eqn{\theta} and
+#' \eqn{\phi} are drawn after it, because the reverse order would not leave the
+#' posterior invariant.
+#'
+#' The only error of the samplers is rounding. The weights of the topics of a
+#' token are held in single precision. The probability with which a topic is
+#' drawn differs from the exact one by at most about \eqn{2^{-24}(k / 4 +
+#' 60)}{2^-24 (k / 4 + 60)}, which is 5e-6 for 100 topics; an error near 1e-7 is
+#' usual. An element of \eqn{\theta} or \eqn{\phi} below 1e-18 counts as 0 in
+#' these weights.
+#'
+#' @section Numbers of the topics:
+#' Within a chain each draw is compared with the first kept draw. Its topics are
+#' numbered so that as many tokens as possible keep their topic (an assignment
+#' problem; Papastamoulis & Iliopoulos 2010). Then the first kept draws of the
+#' chains are compared. The chains are numbered so that as many tokens as
+#' possible have the same topic in two chains, over all pairs. With more than
+#' 1024 topics the draws of a chain are not renumbered.
+#'
+#' @section Starting values:
+#' Without `inits` each chain makes four short runs on its own stream of random
+#' numbers, and starts at the last state of that with the highest `log_joint`
+#' there. In a short run each token starts in a topic drawn with equal
+#' probabilities. A concentration with a prior starts at a draw from the middle
+#' half of that prior (between its quartiles). If `eta` is a matrix, the topic
+#' \eqn{t} of a token of term \eqn{w} is drawn with a probability proportional
+#' to \eqn{\eta_{tw} / \sum_v \eta_{tv}}{eta_tw / sum_v eta_tv}. A short run is
+#' a tenth of `burnin` long. The sweeps of the short runs are not counted as
+#' sweeps of the chain; they make its burn-in longer by two fifths. With a
+#' `burnin` below 200 there are no short runs, and the chain starts where the
+#' first one would start. From a single start a chain more often stays near a
+#' poor mode for thousands of sweeps.
+#'
+#' An entry of `inits` is a list with any of `z` (whole numbers from 1 to `k`,
+#' one for each token, document after document, within a document by term),
+#' `alpha` and `eta`; missing elements are drawn as for a short run, and the
+#' chain starts there.
+#'
+#' @section Memory:
+#' A run takes about 20 bytes of memory for each token, and some 4 more for each
+#' further chain; documents given as words take some 60 while they are read.
+#' Documents whose tokens take more than `options(gibbsite.max_draws_mb = )` at
+#' 24 bytes are refused: at its default of 2000 more than 87 million tokens. So
+#' are 2^31 tokens or more.
+#'
+#' @references
+#' Magnusson M, Jonsson L, Villani M, Broman D (2018). Sparse partially
+#' collapsed MCMC for parallel inference in topic models. *Journal of
+#' Computational and Graphical Statistics* 27, 449-463.
+#' \doi{10.1080/10618600.2017.1366913}
+#'
+#' Papastamoulis P, Iliopoulos G (2010). An artificial allocations based
+#' solution to the label switching problem in Bayesian analysis of mixtures of
+#' distributions. *Journal of Computational and Graphical Statistics* 19,
+#' 313-331. \doi{10.1198/jcgs.2010.09008}
+#'
+#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
+#' \doi{10.1214/aos/1056562461}
+#'
+#' Griffiths TL, Steyvers M (2004). Finding scientific topics. *PNAS* 101,
+#' 5228-5235. \doi{10.1073/pnas.0307752101}
+#' @seealso [gibbs_lda()], [lda_prior()], [topic_estimates()].
+#' @name lda_sampler
+NULL
+
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate a corpus from the topic model
-#'
-#' Draws topics, the documents' shares of them, and words, from the model of
-#' [gibbs_lda()].
-#'
-#' @param documents Whole number, at least 1: how many documents.
-#' @param k Whole number, at least 1: how many topics.
-#' @param terms Whole number, at least 1: how many terms.
-#' @param tokens The number of tokens of each document: one whole number, or one
-#'   for each document.
-#' @param alpha,eta Positive numbers, one, or one for each topic (`alpha`) or
-#'   term (`eta`): the concentrations.
-#' @return A list: `x` (documents x terms, a sparse `dgCMatrix` of counts),
-#'   `theta` (documents x topics), `phi` (topics x terms) and `z`, the topic of
-#'   each token in the order of [gibbs_lda()]: document after document, within a
-#'   document by term. Random numbers come from R's generator.
-#' @section Errors: `gibbsite_error_argument` for values out of range;
-#'   `gibbsite_error_size` for a result larger than
-#'   `options(gibbsite.max_draws_mb = )` allows.
-#' @seealso [gibbs_lda()], [topic_distances()].
-#' @examples
-#' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 50)
-#' dim(corpus$x)
-#' rowSums(corpus$theta)[1:3]
+#' @rdname simulated-data
 #' @export
 sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
   check_needed(

@@ -81,8 +81,7 @@ measure_slopes <- function(x, weights, sd, intercept) {
   list(mean = mean, scale = size, constant = size == 0)
 }
 
-# Constant columns have no spread: only the prior says something about their
-# slopes.
+# Constant columns have no spread: only the prior informs their slopes.
 tell_constant_columns <- function(constant, slopes, scale_given) {
   names <- slopes[constant]
   if (length(names) > 0L) {

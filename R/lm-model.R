@@ -511,7 +511,8 @@ model_fold.lm_model <- function(model, held, by) {
   list(train = train, test = test)
 }
 
-# The frame with weight 0 for some rows: they say nothing of the parameters.
+# The frame with weight 0 for some rows, which then do not inform the
+# parameters.
 without_rows <- function(frame, rows) {
   frame$weights <- frame$weights %||% rep(1, length(frame$y))
   frame$weights[rows] <- 0

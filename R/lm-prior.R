@@ -56,13 +56,12 @@
 #' twice as wide. [prior_summary()] shows \eqn{t_j}{t_j} as `slope sd`.
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
-#' says the same in any units, and [prior_summary()] shows the values used. The
-#' prior shrinks all slopes towards zero by an amount that the data determine.
-#' With many observations this hardly matters. With few, and predictors that are
-#' nearly collinear, as in [longley][datasets::longley], the slopes differ from
-#' those of least squares. With
-#' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset) about
-#' their mean:
+#' has the same meaning in any units, and [prior_summary()] shows the values
+#' used. The prior shrinks all slopes towards zero by an amount that the data
+#' determine. With many observations this hardly matters. With few, and
+#' predictors that are nearly collinear, as in [longley][datasets::longley], the
+#' slopes differ from those of least squares. With \eqn{S^2}{S^2} the weighted
+#' variance of the responses (less the offset) about their mean:
 #'
 #' * `scale`: the standard deviation of each predictor (without an intercept:
 #'   the root of its mean square). A slope then has the same prior in any unit

@@ -20,45 +20,13 @@
 #' the prior, its defaults and the alternatives `type = "nig"` (conjugate) and
 #' `type = "horseshoe"` (few of many slopes).
 #' With `lm_prior(scale = 1)` all \eqn{s_j = 1}{s_j = 1}: the prior is one of
-#' slopes in the units of the data. Without an intercept (`y ~ x - 1`) there is no
-#' \eqn{\alpha}{alpha}, and the predictors are not centred.
+#' slopes in the units of the data. Without an intercept (`y ~ x - 1`) there is
+#' no \eqn{\alpha}{alpha}, and the predictors are not centred.
 #'
-#' One sweep draws in turn, with \eqn{z_{ij} = (x_{ij} - \bar x_j)/s_j}{z_ij =
-#' (x_ij - m_j)/s_j}, \eqn{u_j = s_j w_j}{u_j = s_j w_j}, \eqn{V =
-#' \mathrm{diag}(v)}{V = diag(v)}, \eqn{v_+ = \sum_i v_i}{v+ = sum_i v_i} and
-#' \eqn{\bar y}{ybar} the weighted mean of \eqn{y - o}:
-#' \deqn{\alpha \mid \beta \sim \mathrm{N}\Bigl(\frac{\beta v_+ \bar y +
-#'   m_\alpha/t^2}{\beta v_+ + 1/t^2}, \frac{1}{\beta v_+ + 1/t^2}\Bigr),}{
-#'   alpha | beta ~ N((beta v+ ybar + m_alpha/t^2)/q, 1/q),
-#'   q = beta v+ + 1/t^2,}
-#' \deqn{u \mid \lambda, \beta \sim \mathrm{N}(\Sigma \beta Z^\top V (y - o),
-#'   \Sigma), \quad \Sigma^{-1} = \beta Z^\top V Z + \lambda I,}{
-#'   u | lambda, beta ~ N(beta Sigma Z'V(y - o), Sigma),
-#'   Sigma^-1 = beta Z'VZ + lambda I,}
-#' \deqn{\lambda \mid u \sim \mathrm{Gamma}(a + r/2, b + u^\top P u/2),}{
-#'   lambda | u ~ Gamma(a + r/2, b + u'Pu/2),}
-#' \deqn{\beta \mid \alpha, u \sim \mathrm{Gamma}\Bigl(c + \frac n2, d +
-#'   \frac12 \sum_i v_i (y_i - o_i - \alpha - z_i^\top u)^2\Bigr).}{
-#'   beta | alpha, u ~ Gamma(c + n/2, d + sum_i v_i (y_i - o_i - alpha -
-#'   z_i'u)^2 / 2).}
-#' \eqn{r} is the rank of \eqn{Z} and \eqn{P} the projection on its row space.
-#' With full rank \eqn{P = I}{P = I}. The data do not inform the part of
-#' \eqn{u} outside this space: it is drawn from its prior given
-#' \eqn{\lambda}{lambda}. \eqn{\lambda}{lambda} is drawn without this part, so
-#' that chains mix well when there are many more predictors than observations.
-#'
-#' The singular value decomposition of \eqn{V^{1/2} Z}{V^(1/2) Z} is computed
-#' once. In its coordinates the parts of \eqn{u} are independent, so that a
-#' sweep takes time proportional to the number of predictors, whatever \eqn{n}.
-#'
-#' With `lm_prior("nig")` the draws are independent draws of the posterior,
-#' \deqn{\beta \mid y \sim \mathrm{Gamma}(c + n/2, d_n), \quad
-#'   u \mid \beta \sim \mathrm{N}(\Sigma Z^\top V (y - o), \Sigma/\beta), \quad
-#'   \Sigma^{-1} = Z^\top V Z + \lambda I,}{
-#'   beta | y ~ Gamma(c + n/2, d_n), u | beta ~ N(Sigma Z'V(y - o),
-#'   Sigma/beta), Sigma^-1 = Z'VZ + lambda I,}
-#' and [log_evidence()] is exact. There is then no rule for convergence:
-#' `draws = NULL` are 1000 draws, without a burn-in by default.
+#' [regression_sampler] has the conditionals from which the draws are made. With
+#' `lm_prior("nig")` they are independent draws of the posterior, and
+#' [log_evidence()] is exact. There is then no rule for convergence: `draws =
+#' NULL` are 1000 draws, without a burn-in by default.
 #'
 #' @section Matrices:
 #' With a matrix `x` instead of a formula the columns are used as they are: no
@@ -68,7 +36,9 @@
 #' @section Collinear and constant predictors:
 #' Both are allowed, and so are more predictors than observations: the prior is
 #' proper. A predictor that does not vary (with an intercept) keeps its prior,
-#' with a message.
+#' with a message. If there are few more observations than predictors, or fewer,
+#' the posterior of \eqn{\sigma} depends on its prior: give `noise_shape` and
+#' `noise_rate` where something is known about the noise.
 #'
 #' @section Missing values:
 #' With `na_action = "impute"` rows whose response is missing (`NA`) stay in the
@@ -102,31 +72,6 @@
 #' sweep draws the coefficients from these. With the horseshoe it has `tau`
 #' instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
 #' factor, and the scales of the slopes start at 1.
-#'
-#' @section The horseshoe:
-#' With `lm_prior("horseshoe")` a sweep draws \eqn{\tau}{tau} given the local
-#' scales alone, by a slice step on its logarithm, then \eqn{\beta}{beta} given
-#' these, then \eqn{\alpha}{alpha} and \eqn{u} (Johndrow et al. 2020), then the
-#' local scales by their inverse gamma conditionals given auxiliary variables
-#' (Makalic and Schmidt 2016). \eqn{u} is drawn from a system of equations of
-#' order \eqn{r}, so that a sweep takes time proportional to \eqn{r^3 + r^2 p}
-#' (Bhattacharya et al. 2016).
-#'
-#' @section More predictors than observations:
-#' The conditionals of \eqn{\lambda}{lambda} and \eqn{\beta}{beta} mix slowly
-#' where the data hardly separate noise from slopes. If the residual degrees of
-#' freedom, \eqn{n - r} (with an intercept \eqn{n - r - 1}), are fewer than
-#' \eqn{r}, a sweep therefore draws \eqn{\lambda}{lambda} and then
-#' \eqn{\beta}{beta} with \eqn{\alpha}{alpha} and \eqn{u} integrated out, each
-#' by a slice step on its logarithm (Neal 2003), from
-#' \deqn{p(\lambda, \beta \mid y) \propto p(\lambda)\, p(\beta) \,
-#'   \mathrm{N}\bigl(y - o \mid m_\alpha 1, \, (\beta V)^{-1} +
-#'   Z Z^\top/\lambda + t^2 1 1^\top\bigr),}{
-#'   p(lambda, beta | y) prop. to p(lambda) p(beta) N(y - o | m_alpha 1,
-#'   (beta V)^-1 + ZZ'/lambda + t^2 11'),}
-#' and then \eqn{\alpha}{alpha} and \eqn{u} as above. The posterior of
-#' \eqn{\sigma} then depends on its prior: give `noise_shape` and `noise_rate`
-#' where something is known about the noise.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`, as in [stats::lm()]. A
@@ -168,29 +113,11 @@
 #' column has the name of a stored quantity, such as `sigma`. A chain that fails
 #' raises `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references
-#' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
-#' sampling: another simple example" (the conditionals with \eqn{s_j = 1}{s_j =
-#' 1}). Indian Institute of Technology Kanpur.
-#'
-#' Neal RM (2003). Slice sampling. *Annals of Statistics* 31, 705-767.
-#' \doi{10.1214/aos/1056562461}
-#'
-#' Makalic E, Schmidt DF (2016). A simple sampler for the horseshoe estimator.
-#' *IEEE Signal Processing Letters* 23, 179-182. \doi{10.1109/LSP.2015.2503725}
-#'
-#' Johndrow J, Orenstein P, Bhattacharya A (2020). Scalable approximate MCMC
-#' algorithms for the horseshoe prior. *Journal of Machine Learning Research*
-#' 21(73), 1-61.
-#'
-#' Bhattacharya A, Chakraborty A, Mallick BK (2016). Fast sampling with Gaussian
-#' scale mixture priors in high-dimensional regression. *Biometrika* 103,
-#' 985-991. \doi{10.1093/biomet/asw042}
-#'
 #' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
 #' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}
-#' @seealso [lm_prior()], [predict.gibbsite_regression()], [regression-data],
-#'   [plot.gibbsite_regression()], [log_evidence()], [kfold()];
-#'   `vignette("regression", "gibbsite")`.
+#' @seealso [lm_prior()], [regression_sampler], [predict.gibbsite_regression()],
+#'   [regression-data], [plot.gibbsite_regression()], [log_evidence()],
+#'   [kfold()]; `vignette("regression", "gibbsite")`.
 #' @examples
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1)
 #' fit
@@ -294,25 +221,7 @@ check_drawn <- function(keep, parts) {
 
 # ---- Simulation -------------------------------------------------------------
 
-#' Simulate from a linear regression
-#'
-#' Standard normal predictors, and responses \eqn{y_i \sim
-#' \mathrm{N}(w_0 + x_i^\top w, \sigma^2)}{y_i ~ N(w_0 + x_i'w, sigma^2)}.
-#'
-#' @param n Whole number, at least 1: how many observations.
-#' @param w The slopes, at least one number; names become those of the
-#'   predictors.
-#' @param sigma Number, 0 or more (default 1): the standard deviation of an
-#'   observation.
-#' @param intercept Number (default 0): \eqn{w_0}{w_0}.
-#' @return A data frame with `n` rows, the response `y` and the predictors,
-#'   `x1`, `x2`, ... if `w` has no names. Random numbers come from R's
-#'   generator.
-#' @section Errors: `gibbsite_error_argument` for arguments out of their range.
-#' @seealso [gibbs_lm()], [sim_hlm()].
-#' @examples
-#' data <- sim_lm(100, c(1, -2), sigma = 0.5, intercept = 3)
-#' coef(gibbs_lm(y ~ x1 + x2, data, seed = 1))
+#' @rdname simulated-data
 #' @export
 sim_lm <- function(n, w, sigma = 1, intercept = 0) {
   check_needed(n = "how many observations", w = "the slopes")

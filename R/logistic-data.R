@@ -140,7 +140,7 @@ count_response <- function(y, name, call) {
       c(
         "`{name}` must hold whole numbers, 0 or more: row {at$row}, column
          {at$column} is {given}.",
-        i = "Fractions belong into `weights`."
+        i = "Fractions belong in `weights`."
       ),
       call = call
     )

@@ -21,56 +21,10 @@
 #' for both links. Formula, response, prior and scales are those of
 #' [laplace_logistic()], so that [compare()] can put the fits beside each other.
 #'
-#' A sweep has up to three steps. Each of them leaves the posterior invariant,
-#' so that the draws have no error but the Monte Carlo error.
-#'
-#' 1. Augmentation. Logit link (Polson, Scott and Windle 2013): with
-#'    \eqn{\kappa_i = s_i - m_i/2}{kappa_i = s_i - m_i/2} and Polya-Gamma
-#'    variates \eqn{\omega_i}{omega_i},
-#'    \deqn{\omega_i \mid w \sim \mathrm{PG}(m_i, \eta_i), \qquad
-#'      w \mid \omega \sim \mathrm{N}(P^{-1} X^\top (\kappa - \Omega o),
-#'      P^{-1}), \quad P = X^\top \Omega X + C^{-1}.}{
-#'      omega_i | w ~ PG(m_i, eta_i), w | omega ~ N(P^-1 X'(kappa - Omega o),
-#'      P^-1), P = X' Omega X + C^-1.}
-#'    The variates are drawn exactly, as sums of \eqn{m_i} variates
-#'    \eqn{\mathrm{PG}(1, \eta_i)}{PG(1, eta_i)}, each by Devroye's method.
-#'    Probit link (Albert and Chib 1993): with a normal variate
-#'    \eqn{z_{ij}}{z_ij} for each trial, positive for a success and negative for
-#'    a failure,
-#'    \deqn{z_{ij} \mid w \sim \mathrm{N}(\eta_i, 1), \quad
-#'      w \mid z \sim \mathrm{N}(P^{-1} X^\top r, P^{-1}), \quad
-#'      r_i = \sum_j (z_{ij} - o_i), \quad P = X^\top M X + C^{-1},}{
-#'      z_ij | w ~ N(eta_i, 1), w | z ~ N(P^-1 X'r, P^-1), r_i = sum_j (z_ij -
-#'      o_i), P = X' M X + C^-1,}
-#'    with \eqn{M = \mathrm{diag}(m_1, \ldots, m_n)}{M = diag(m_1, ..., m_n)}.
-#' 2. Independence Metropolis-Hastings: a proposal \eqn{w^*}{w*} from
-#'    \deqn{q = \tfrac34 \mathrm{N}(\hat w, \Sigma) + \tfrac14
-#'      \mathrm{t}_5(\hat w, \Sigma)}{q = 3/4 N(w_map, Sigma) + 1/4 t_5(w_map,
-#'      Sigma)}
-#'    with the mode \eqn{\hat w}{w_map} and the covariance
-#'    \eqn{\Sigma}{Sigma} of the Laplace approximation is accepted with
-#'    probability
-#'    \eqn{\min(1, p(w^* \mid s) q(w) / (p(w \mid s) q(w^*)))}{min(1,
-#'    p(w* | s) q(w) / (p(w | s) q(w*)))}. The tails of \eqn{q} are heavier than
-#'    those of the posterior.
-#'
-#' 3. Hamiltonian Monte Carlo (Neal 2011) in the coordinates in which
-#'    \eqn{\Sigma}{Sigma} is the identity, with a random number of leapfrog
-#'    steps, which together are at most \eqn{\pi}{pi} long. The length of one is
-#'    adapted in the burn-in, so that about 80% of the ends are accepted, and is
-#'    constant after it.
-#'
-#' Step 2 takes a small part of the time of step 1. Where the posterior is
-#' nearly normal, most proposals are accepted and the draws are nearly
-#' independent. The first step is therefore left out of most sweeps there. It is
-#' done in the first 50 sweeps of the burn-in, in all sweeps if fewer than half
-#' of the proposals were accepted in the burn-in, and otherwise in every
-#' \eqn{\lceil 10 \bar m \rceil}{ceiling(10 mbar)}-th sweep, with
-#' \eqn{\bar m}{mbar} the mean number of trials. Without a burn-in it is done in
-#' all sweeps. Step 3 is done if fewer than half of the proposals of 50 sweeps
-#' or more of the burn-in were accepted, as with few observations for each
-#' coefficient. [acceptance()] gives the share of proposals of step 2 that were
-#' accepted.
+#' The draws have no error but the Monte Carlo error. [regression_sampler] has
+#' the steps of a sweep: augmentation, independence Metropolis-Hastings and
+#' Hamiltonian Monte Carlo. [acceptance()] gives the share of proposals of the
+#' second step that were accepted.
 #'
 #' @section Groups:
 #' A formula `y ~ x + (1 + x | g)` has coefficients that vary between groups, in
@@ -81,17 +35,7 @@
 #'   u_j ~ N(0, Sigma).}
 #' The fixed effects \eqn{b} have the prior of [logistic_prior()] with finite
 #' variances, \eqn{\Sigma} the half-t prior of its fields `group_df` and
-#' `group_scale`. A sweep has three steps.
-#'
-#' 1. For each term \eqn{k} before the bar a scale \eqn{s}, by a slice step:
-#'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with
-#'    \eqn{\Sigma} scaled alike.
-#' 2. The latent variables of step 1 above, given \eqn{\eta}{eta}. With them
-#'    each observation has a normal response of known variance,
-#'    \eqn{\kappa_i/\omega_i}{kappa_i / omega_i} with
-#'    \eqn{1/\omega_i}{1 / omega_i} (logit), or the mean of its
-#'    \eqn{z_{ij}}{z_ij} with \eqn{1/m_i}{1 / m_i} (probit).
-#' 3. A sweep of [gibbs_hlm()] for these responses.
+#' `group_scale`.
 #'
 #' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
 #' the groups, `w[k,j]`, are always stored. Convergence is judged on all other
@@ -101,8 +45,9 @@
 #' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:
-#' The time of step 1 is proportional to the number of trials: about 0.07
-#' seconds for a million of them in each sweep that has the step (probit: 0.05).
+#' The time of an augmentation step ([regression_sampler]) is proportional to
+#' the number of trials: about 0.07 seconds for a million of them in each sweep
+#' that has the step (probit: 0.05).
 #' All observations together may have \eqn{10^8}{10^8} trials, with which the
 #' first 50 sweeps of a chain take about six minutes. With groups every sweep
 #' draws a variate for each trial.
@@ -168,18 +113,8 @@
 #' Albert JH, Chib S (1993). Bayesian analysis of binary and polychotomous
 #' response data. *Journal of the American Statistical Association* 88, 669-679.
 #' \doi{10.1080/01621459.1993.10476321}
-#'
-#' Devroye L (2009). On exact simulation algorithms for some distributions
-#' related to Jacobi theta functions. *Statistics & Probability Letters* 79,
-#' 2251-2259. \doi{10.1016/j.spl.2009.07.028}
-#'
-#' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
-#' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
-#'
-#' Neal RM (2011). MCMC using Hamiltonian dynamics. In Brooks S et al. (eds),
-#' *Handbook of Markov Chain Monte Carlo*, 113-162. Chapman & Hall/CRC.
-#' \doi{10.1201/b10905-6}
-#' @seealso `tidy(fit, exponentiate = TRUE)` for odds ratios
+#' @seealso [regression_sampler];
+#'   `tidy(fit, exponentiate = TRUE)` for odds ratios
 #'   ([tidy()][tidy.gibbsite_fit]);
 #'   [laplace_logistic()] for the approximation, which is faster;
 #'   [log_evidence()].

@@ -10,13 +10,19 @@
 #'
 #' `simulate()` draws paths of the chain. `state_after()` computes the
 #' distribution after `n` steps, \eqn{p^{(0)} P^n}{p0 P^n}: step by step, or by
-#' repeated squaring where this takes less.
+#' repeated squaring where this takes less. `plot()` draws the states on a
+#' circle and the possible steps as arrows; an arrow is the wider and the
+#' darker, the more probable its step. Circles at a state are the probability to
+#' stay. The area of a state shows its stationary probability, if the chain has
+#' one closed class. With more than 20 states the picture is the matrix of the
+#' transition probabilities, the first row at the top, with a scale of its
+#' colours.
 #'
 #' @param transition A square matrix of numbers of at least 0 whose rows sum to
 #'   1, up to \eqn{10^{-8}}{1e-8}, by which they are divided; entry `[i, j]` is
-#'   the probability of a step from state `i` to state `j`. The steps that leave
-#'   a state may be as small as double precision holds: beside a step of
-#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is the number 1. A sparse
+#'   the probability of a step from state `i` to state `j`. The probability of
+#'   leaving a state may be as small as double precision holds: beside a step of
+#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is rounded to 1. A sparse
 #'   matrix of package Matrix is accepted.
 #' @param states Names of the states, all different. Default: the row names, or
 #'   the column names, or 1, 2, ...
@@ -31,19 +37,24 @@
 #'   is restored afterwards.
 #' @param x A chain.
 #' @param digits Digits of the printed probabilities.
-#' @param ... Not used.
+#' @param type For `plot()`: `"graph"` or `"matrix"`; `NULL` (default) chooses
+#'   by the number of states.
+#' @param labels For `plot()`: whether arrows have their probabilities; `NULL`
+#'   (default): with at most 16 arrows.
+#' @param ... For `plot()`, passed to [graphics::plot.default()], such as
+#'   `main`. Otherwise not used.
 #' @return `markov_chain()`: an object of class `markov_chain`. `state_after()`:
 #'   the probabilities of the states, or without any `initial` a matrix with a
 #'   row for each state at the beginning. `simulate()`: a data frame with a
 #'   column for each path and `n + 1` rows, the first of them the state at the
 #'   beginning; states are a factor. `as.matrix()`: the transition
-#'   probabilities.
+#'   probabilities. `plot()`: the chain, invisibly.
 #' @section Errors: `gibbsite_error_argument`; for a matrix that is not one of
 #'   transition probabilities the message names the first such row.
 #' @references
 #' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition.
 #' American Mathematical Society. \doi{10.1090/mbk/107}
-#' @seealso [plot.markov_chain()], [stationary()], [mixing_time()],
+#' @seealso [stationary()], [communicating_classes()], [mixing_time()],
 #'   [hitting_times()].
 #' @examples
 #' # the example of Rai's lecture "MCMC Sampling"
@@ -55,6 +66,7 @@
 #' state_after(chain, 1)
 #' state_after(chain, 100)
 #' stationary(chain)
+#' plot(chain)
 #' head(simulate(chain, n = 10, seed = 1))
 #' @export
 markov_chain <- function(transition, states = NULL, initial = NULL) {

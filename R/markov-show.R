@@ -41,29 +41,7 @@ chain_words <- function(chain) {
 }
 
 
-#' Draw a Markov chain
-#'
-#' The states stand on a circle and arrows are the possible steps; an arrow is
-#' the wider and the darker, the more probable its step. Circles at a state are
-#' the probability to stay. The area of a state shows its stationary
-#' probability, if the chain has one closed class. With more than 20 states the
-#' picture is the matrix of the transition probabilities, the first row at the
-#' top, with a scale of its colours.
-#'
-#' @param x A chain, see [markov_chain()].
-#' @param type `"graph"` or `"matrix"`; `NULL` (default) chooses by the number
-#'   of states.
-#' @param labels Whether arrows have their probabilities; `NULL` (default): with
-#'   at most 16 arrows.
-#' @param digits Digits of the probabilities.
-#' @param ... Passed to [plot()], such as `main`.
-#' @return The chain, invisibly.
-#' @section Errors: `gibbsite_error_argument`.
-#' @seealso [markov_chain()], [communicating_classes()].
-#' @examples
-#' plot(markov_chain(
-#'   rbind(c(0, 1, 0), c(0, 0.1, 0.9), c(0.6, 0.4, 0)), c("a", "b", "c")
-#' ))
+#' @rdname markov_chain
 #' @export
 plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   if (has_short_names()) return(with_whole_names())

@@ -98,8 +98,9 @@ draw_path <- function(ends, n, start) {
 #' that they are ever reached. Both solve the linear equations of a first step
 #' by the elimination of [stationary()], so that each number is right to nearly
 #' all digits, also if steps have probabilities such as \eqn{10^{-17}}{1e-17}.
-#' The probability to stay in a state is taken as 1 less those to leave it,
-#' which a number near 1 does not show.
+#' The probability of staying in a state is computed as 1 minus the
+#' probabilities of leaving it, because a stored number near 1 has too few
+#' digits.
 #'
 #' @param chain A chain, see [markov_chain()].
 #' @param epsilon A number between 0 and 1: the total variation distance that

@@ -76,13 +76,23 @@ memory_rows <- function(name, memory) {
 
 #' Every step of a run
 #'
-#' Lists every step of [mh_sample()] with `debug = TRUE`. The chain can be
-#' recomputed by hand from these numbers.
+#' `mh_trace()` lists every step of [mh_sample()] with `debug = TRUE`. The chain
+#' can be recomputed by hand from these numbers. `plot()` draws the first steps:
+#' the points of the chain and its path, the rejected proposals, and the last
+#' step. The axes are those of all steps, so that pictures after 1, 2, 3, ...
+#' steps make a film. Two parameters are drawn against each other, one against
+#' the steps.
 #'
 #' @param fit A fit made by [mh_sample()] with `debug = TRUE`.
-#' @return A list of class `mh_trace` with a data frame for each chain, with a
-#'   row for each step:
-#'   `sweep`, `block` (its number), `uniform` (the proposal is accepted when its
+#' @param x The steps: the value of `mh_trace()`.
+#' @param steps Whole number, or `NULL` (default, all): how many steps to draw.
+#' @param chain Whole number (default 1): the chain.
+#' @param variables Names of one or two parameters; default the first two.
+#' @param xlim,ylim `NULL` (default), or two increasing numbers: the axes.
+#' @param ... Not used.
+#' @return `plot()`: `x`, invisibly. `mh_trace()`: a list of class `mh_trace`
+#'   with a data frame for each chain, with a row for each step: `sweep`,
+#'   `block` (its number), `uniform` (the proposal is accepted when its
 #'   logarithm is below `log_ratio`), `log_density` (of the proposal; also
 #'   `-Inf` if the proposal is out of bounds, where the density is not
 #'   evaluated), `log_target` (with the Jacobian), `log_correction` (\eqn{\log
@@ -90,17 +100,28 @@ memory_rows <- function(name, memory) {
 #'   `accepted`, and the proposal, with a column for each coordinate, on the
 #'   scale on which proposals are made. With [nuts()] this is the point that was
 #'   drawn from the trajectory, with [delayed_rejection()] the last of the two
-#'   tries that was made, with slice samplers and [tempered()] the point
-#'   after the sweep over the block; `log_correction` and `log_ratio` are NaN,
-#'   and `uniform` is not used, but by [elliptical_slice()] for the height. If
+#'   tries that was made, with slice samplers and [tempered()] the point after
+#'   the sweep over the block; `log_correction` and `log_ratio` are NaN, and
+#'   `uniform` is not used, but by [elliptical_slice()] for the height. If
 #'   `inits` was given, a chain begins at its entry.
-#' @section Errors: `gibbsite_error_argument` for a fit without its steps.
-#' @seealso [plot.mh_trace()] draws the path step by step.
+#' @section Errors: `gibbsite_error_argument` for a fit without its steps, and
+#'   for steps, a chain and variables that are not there.
+#' @seealso [mh_sample()], [acceptance()].
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, 0, debug = TRUE, draws = 10,
 #'   burnin = 0, chains = 1, inits = list(0), seed = 1
 #' ) |> suppressWarnings()
 #' mh_trace(fit)[[1]]
+#'
+#' # a film: a page for each step
+#' log_density <- function(x) -(x[1]^2 - 1.6 * x[1] * x[2] + x[2]^2) / 0.72
+#' fit <- mh_sample(log_density, c(a = 0, b = 0), random_walk(0.8),
+#'   draws = 60, burnin = 0, chains = 1, inits = list(c(-3, 2)), debug = TRUE,
+#'   seed = 1
+#' ) |> suppressWarnings()
+#' for (s in c(1, 5, 20, 40)) {
+#'   plot(mh_trace(fit), steps = s)
+#' }
 #' @export
 mh_trace <- function(fit) {
   call <- rlang::current_env()
@@ -129,26 +150,3 @@ trace_columns <- c(
   "log_ratio", "accepted"
 )
 
-#' Estimates from the draws of one's own model
-#'
-#' `coef()` are the posterior means of the parameters that were kept, `vcov()`
-#' their posterior covariance matrix, `confint()` central posterior intervals.
-#'
-#' @param object A fit made by [mh_sample()] or [gibbs_sample()].
-#' @param parm Names or numbers of parameters; default all.
-#' @param level Number between 0 and 1, default 0.95: the posterior probability
-#'   of each interval.
-#' @param ... Not used.
-#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
-#'   `confint()`: a matrix with a row for each parameter and two columns.
-#' @section Errors: `gibbsite_error_argument` for unknown parameters and a level
-#'   out of range.
-#' @seealso [summary()] for the standard errors of the means.
-#' @examples
-#' fit <- mh_sample(function(x) -sum((x - 1:2)^2) / 2, c(a = 0, b = 0),
-#'   seed = 1
-#' )
-#' coef(fit)
-#' confint(fit)
-#' @name mh-estimates
-NULL

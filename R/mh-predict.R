@@ -1,11 +1,13 @@
 # Functions of the draws of one's own model: predictions, replicated data and
 # the log-likelihood, for loo.
 
-#' Predictions and log-likelihoods of one's own model
+#' Estimates and predictions from the draws of your own model
 #'
+#' `coef()` gives the posterior means of the parameters that were kept, `vcov()`
+#' their posterior covariance matrix, `confint()` central posterior intervals.
 #' [mh_sample()] and [gibbs_sample()] know a density or conditionals, and not
-#' what they say of data. These functions take it from a function of yours,
-#' which is called with each draw.
+#' what they say of data. Predictions, log-likelihoods and `loo()` therefore
+#' come from a function of yours, which is called with each draw.
 #'
 #' `f` gets one draw: of [mh_sample()] a vector with the names of the
 #' parameters, of [gibbs_sample()] the list of its blocks, with their
@@ -37,19 +39,24 @@
 #' @param interval `"none"` (default), or `"mean"` for standard deviations and
 #'   intervals of what `f` returns. A new observation has no interval here: the
 #'   quantiles of `posterior_predict()` are one.
+#' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param ndraws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
-#' @return `predict()`: a vector, or with an interval a data frame of class
+#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
+#'   `confint()`: a matrix with a row for each parameter and two columns.
+#'   `predict()`: a vector, or with an interval a data frame of class
 #'   `function_band` with the columns `mean`, `sd`, `lower` and `upper`.
 #'   `posterior_epred()`, `posterior_predict()` and `log_lik()`: a matrix, draws
 #'   x values, chain after chain. `plot()`: `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for a fit that does not hold all
-#'   parameters or its further arguments; `gibbsite_error_numeric` when the
-#'   function fails, and when it returns anything but finite numbers, as many
-#'   for every draw. The draw is named.
-#' @seealso [mh_sample()], [gibbs_sample()], [mh-estimates].
+#' @section Errors: `gibbsite_error_argument` for unknown parameters, a level
+#'   out of range, and for a fit that does not hold all parameters or its
+#'   further arguments; `gibbsite_error_numeric` when the function fails, and
+#'   when it returns anything but finite numbers, as many for every draw. The
+#'   draw is named.
+#' @seealso [mh_sample()], [gibbs_sample()], [summary()] for the standard errors
+#'   of the means.
 #' @examples
 #' # a curve: stopping distances that grow with a power of the speed
 #' log_posterior <- function(p, speed, dist) {
@@ -60,6 +67,8 @@
 #' fit <- mh_sample(log_posterior, c(a = 1, b = 1, log_sd = 3),
 #'   speed = cars$speed, dist = cars$dist, draws = 1000, burnin = 3000, seed = 1
 #' )
+#' coef(fit)
+#' confint(fit)
 #' curve <- function(p, speed) p[["a"]] * speed^p[["b"]]
 #' band <- predict(fit, curve, speed = 4:25, interval = "mean")
 #' head(band, 3)
@@ -72,6 +81,7 @@
 #' dim(log_lik(fit, each))
 #' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit, each)
 #' @name mh-predict
+#' @aliases mh-estimates
 NULL
 
 # list(values, further): f of each draw, draws x values, and the further

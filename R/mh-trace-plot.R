@@ -1,34 +1,6 @@
 # The picture of the steps of a run, for teaching.
 
-#' The path of a chain, step by step
-#'
-#' Draws the first steps of a run of [mh_sample()]: the points of the chain and
-#' its path, the rejected proposals, and the last step. The axes are those of
-#' all steps, so that pictures after 1, 2, 3, ... steps make a film. Two
-#' parameters are drawn against each other, one against the steps.
-#'
-#' @param x The steps: the value of [mh_trace()].
-#' @param steps Whole number, or `NULL` (default, all): how many steps to draw.
-#' @param chain Whole number (default 1): the chain.
-#' @param variables Names of one or two parameters; default the first two.
-#' @param xlim,ylim `NULL` (default), or two increasing numbers: the axes.
-#' @param ... Not used.
-#' @return `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for steps, a chain and variables
-#'   that are not there.
-#' @seealso [mh_trace()].
-#' @examples
-#' log_density <- function(x) -(x[1]^2 - 1.6 * x[1] * x[2] + x[2]^2) / 0.72
-#' fit <- mh_sample(log_density, c(a = 0, b = 0), random_walk(0.8),
-#'   draws = 60, burnin = 0, chains = 1, inits = list(c(-3, 2)), debug = TRUE,
-#'   seed = 1
-#' ) |> suppressWarnings()
-#' plot(mh_trace(fit), steps = 40)
-#'
-#' # a film: a page for each step
-#' for (s in c(1, 2, 5, 20)) {
-#'   plot(mh_trace(fit), steps = s)
-#' }
+#' @rdname mh_trace
 #' @export
 plot.mh_trace <- function(x, steps = NULL, chain = 1, variables = NULL,
                           xlim = NULL, ylim = NULL, ...) {

@@ -38,43 +38,13 @@
 #' [elliptical_slice()], `thin` defaults to 1 and `burnin` to 1000.
 #'
 #' @section Starting values:
-#' Before the chains start, one search for them all climbs from `init` to the
-#' mode of the log density. It uses [stats::nlminb()], in rounds: first in units
-#' of the distances over which the log density falls around `init`, then along
-#' the axes of the curvature at the best point so far. `init` may therefore be
-#' far from the mode, the parameters may have any units, and zero density, NaN
-#' and errors may lie on the way: zeros do for a smooth density with one mode.
-#' The chains start around the mode. Their starts are normal, with four times
-#' the covariance that the curvature at the mode gives, so that they are more
-#' dispersed than the posterior (Gelman and Rubin 1992). Where the log density
-#' is zero, or lower by more than \eqn{50 + 10 d}{50 + 10 d} than at the mode, a
-#' new start is drawn with half the deviation, up to 50 times. Adaptive
-#' proposals begin with the same covariance.
-#'
-#' A coordinate with `lower` or `upper` is searched on the whole line (see
-#' Bounds), with or without `transform`. Errors and NaN away from `init` count
-#' as zero density in the search. It takes at most \eqn{500 + 200 d + 10
-#' d^2}{500 + 200 d + 10 d^2} evaluations, and usually far fewer; the fit prints
-#' the number.
-#'
-#' The search is not used if it reaches no mode within that number, or finds
-#' that the density is random or has no peak, that there are several modes, or
-#' that the peak has less mass than the neighbourhood of `init`. The fit says
-#' so. No search is made with more than 500 parameters (100 if no proposal needs
-#' a covariance, 30 if all blocks are moved by [nuts()] or [hmc()]). In both
-#' cases the chains start around `init`. For each coordinate the sampler finds
-#' the distance from `init` at which the log density has fallen by 1/2, and adds
-#' a normal variate whose standard deviation is twice this distance (halved, up
-#' to 50 times, if the density is zero at the start).
-#'
-#' A chain that starts far below the typical log density climbs at first. What
-#' adaptive proposals learn on the way up is forgotten: in burn-in, each time
-#' the log density is higher by more than \eqn{10 + d}{10 + d} than where the
-#' adaptation began, it begins again.
-#'
-#' With `inits` no search is made. An entry of `inits` is a vector like `init`;
-#' its chain starts exactly there. A Laplace approximation can be given as
-#' `init`: its mode is used.
+#' Before the chains start, one search climbs from `init` to the mode of the log
+#' density. `init` may be far from it: zeros suffice for a smooth density with
+#' one mode. The chains start around the mode, more dispersed than the
+#' posterior. If no mode is found they start around `init`. With `inits` no
+#' search is made: an entry is a vector like `init`, and its chain starts
+#' exactly there. [mh_start] describes the search, and what the fit says of
+#' functions that are the log density of no distribution.
 #'
 #' @section Bounds:
 #' Proposals outside `lower` and `upper` are rejected without evaluating
@@ -90,42 +60,12 @@
 #' is not one number, and `+Inf` stop the chain with an error that names the
 #' sweep and the point; so does `NaN` (or `NA`). With `on_nan = "reject"` NaN is
 #' treated as zero density and counted. A starting point with zero density is an
-#' error.
+#' error. Your function may draw random numbers, see [mh_start].
 #'
 #' The density is evaluated once for each proposal, and not again for the
 #' current point. If `exp(log_density(x))` is a random, unbiased estimate of
 #' \eqn{p(x)}{p(x)}, the chain therefore still has exactly \eqn{p}{p} as its
 #' invariant distribution (pseudo-marginal sampling, Andrieu and Roberts 2009).
-#'
-#' @section Densities:
-#' Some functions are the log density of no distribution, and the fit says what
-#' it has found. Where the search has found no peak, or [nuts()] or [hmc()] move
-#' chains without a search, `log_density` is followed far from `init` along each
-#' coordinate. If it does not fall there (faster than one over the distance),
-#' rises without bound at a point, or depends only on a sum or a product of
-#' parameters, a message of class `gibbsite_message_improper` names the
-#' parameters before the chains run. A run to a stopping rule then ends after
-#' 100 sweeps of burn-in and 100 draws. The same is looked for after the run if
-#' the chains have not converged, and at the first check of a stopping rule,
-#' which then ends the run.
-#'
-#' After a run of at least 100 draws the fit also says whether all values lie
-#' between 0 and 1, as those of a density and not of its logarithm do; whether
-#' the density has steps in a parameter, so that whole numbers are meant;
-#' whether it becomes zero beside the draws of [nuts()], which bounds with
-#' `transform = TRUE` avoid; and whether a further argument is not used. All of
-#' this takes at most a few hundred evaluations for a few parameters.
-#'
-#' @section Your function and random numbers:
-#' The sampler and the starting points have separate streams, and your function
-#' may use R's generator. It may draw random numbers (governed by `seed`), run
-#' another chain, set a seed (its noise is then the same at each call, as
-#' simulated likelihoods with common random numbers need it) or change the kind
-#' of generator and restore it. The number of random numbers that it uses does
-#' not change the chain's own. The exception is `draw` of a [custom_proposal()],
-#' which uses the chain's stream and must not set a seed. Changing the kind of
-#' generator without restoring it is an error. Your function gets a new vector
-#' at each call, with the names of `init`, and may keep it.
 #'
 #' @section Stored quantities:
 #' A column for each coordinate (named as `init`, else `x[1]`, `x[2]`, ...) and
@@ -172,9 +112,6 @@
 #' Monte Carlo computations. *Annals of Statistics* 37, 697-725.
 #' \doi{10.1214/07-AOS574}
 #'
-#' Gelman A, Rubin DB (1992). Inference from iterative simulation using multiple
-#' sequences. *Statistical Science* 7, 457-472. \doi{10.1214/ss/1177011136}
-#'
 #' Hastings WK (1970). Monte Carlo sampling methods using Markov chains and
 #' their applications. *Biometrika* 57, 97-109. \doi{10.1093/biomet/57.1.97}
 #'
@@ -184,8 +121,9 @@
 #'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides,
 #' "Metropolis-Hastings". Indian Institute of Technology Kanpur.
-#' @seealso [gibbs_sample()] for conditionals of your own; [acceptance()],
-#'   [mh_trace()], [native_density()].
+#' @seealso [mh_start], [gibbs_sample()] for conditionals of your own,
+#'   [predict()][mh-predict] for predictions from the draws; [acceptance()],
+#'   [mh_trace()], [native_density()]; `vignette("metropolis", "gibbsite")`.
 #' @examples
 #' # logistic regression of transmission on weight
 #' log_posterior <- function(w, x, y) {
@@ -264,3 +202,84 @@ check_gradient_used <- function(gradient, plan, call) {
 # Adaptation takes longer with more coordinates, because there are more
 # covariances to estimate.
 burnin_draws <- function(d) max(500, 20 * d)
+
+#' Starts, checks and random numbers of mh_sample()
+#'
+#' Where the chains of [mh_sample()] start, which faults of a log density it
+#' finds, and what the functions given to it may do.
+#'
+#' @section Starting values:
+#' Before the chains start, one search for them all climbs from `init` to the
+#' mode of the log density. It uses [stats::nlminb()], in rounds: first in units
+#' of the distances over which the log density falls around `init`, then along
+#' the axes of the curvature at the best point so far. `init` may therefore be
+#' far from the mode, the parameters may have any units, and zero density, NaN
+#' and errors may lie on the way: zeros suffice for a smooth density with one
+#' mode. The chains start around the mode. Their starts are normal, with four
+#' times the covariance that the curvature at the mode gives, so that they are
+#' more dispersed than the posterior (Gelman and Rubin 1992). Where the log
+#' density is zero, or lower by more than \eqn{50 + 10 d}{50 + 10 d} than at the
+#' mode, a new start is drawn with half the deviation, up to 50 times. Adaptive
+#' proposals begin with the same covariance.
+#'
+#' A coordinate with `lower` or `upper` is searched on the whole line (see
+#' Bounds), with or without `transform`. Errors and NaN away from `init` count
+#' as zero density in the search. It takes at most \eqn{500 + 200 d + 10
+#' d^2}{500 + 200 d + 10 d^2} evaluations, and usually far fewer; the fit prints
+#' the number.
+#'
+#' The search is not used if it reaches no mode within that number, or finds
+#' that the density is random or has no peak, that there are several modes, or
+#' that the peak has less mass than the neighbourhood of `init`. The fit says
+#' so. No search is made with more than 500 parameters (100 if no proposal needs
+#' a covariance, 30 if all blocks are moved by [nuts()] or [hmc()]). In both
+#' cases the chains start around `init`. For each coordinate the sampler finds
+#' the distance from `init` at which the log density has fallen by 1/2, and adds
+#' a normal variate whose standard deviation is twice this distance (halved, up
+#' to 50 times, if the density is zero at the start).
+#'
+#' A chain that starts far below the typical log density climbs at first. What
+#' adaptive proposals learn on the way up is forgotten: in burn-in, each time
+#' the log density is higher by more than \eqn{10 + d}{10 + d} than where the
+#' adaptation began, it begins again.
+#'
+#' With `inits` no search is made. An entry of `inits` is a vector like `init`;
+#' its chain starts exactly there. A Laplace approximation can be given as
+#' `init`: its mode is used.
+#'
+#' @section Functions that are no log density:
+#' Some functions are the log density of no distribution, and the fit says what
+#' it has found. Where the search has found no peak, or [nuts()] or [hmc()] move
+#' chains without a search, `log_density` is followed far from `init` along each
+#' coordinate. If it does not fall there (faster than one over the distance),
+#' rises without bound at a point, or depends only on a sum or a product of
+#' parameters, a message of class `gibbsite_message_improper` names the
+#' parameters before the chains run. A run to a stopping rule then ends after
+#' 100 sweeps of burn-in and 100 draws. The same is looked for after the run if
+#' the chains have not converged, and at the first check of a stopping rule,
+#' which then ends the run.
+#'
+#' After a run of at least 100 draws the fit also says whether all values lie
+#' between 0 and 1, as those of a density and not of its logarithm do; whether
+#' the density has steps in a parameter, so that whole numbers are meant;
+#' whether it becomes zero beside the draws of [nuts()], which bounds with
+#' `transform = TRUE` avoid; and whether a further argument is not used. All of
+#' this takes at most a few hundred evaluations for a few parameters.
+#'
+#' @section Your function and random numbers:
+#' The sampler and the starting points have separate streams, and your function
+#' may use R's generator. It may draw random numbers (governed by `seed`), run
+#' another chain, set a seed (its noise is then the same at each call, as
+#' simulated likelihoods with common random numbers need it) or change the kind
+#' of generator and restore it. The number of random numbers that it uses does
+#' not change the chain's own. The exception is `draw` of a [custom_proposal()],
+#' which uses the chain's stream and must not set a seed. Changing the kind of
+#' generator without restoring it is an error. Your function gets a new vector
+#' at each call, with the names of `init`, and may keep it.
+#'
+#' @references
+#' Gelman A, Rubin DB (1992). Inference from iterative simulation using multiple
+#' sequences. *Statistical Science* 7, 457-472. \doi{10.1214/ss/1177011136}
+#' @seealso [mh_sample()], [converged()], [laplace()].
+#' @name mh_start
+NULL

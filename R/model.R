@@ -322,9 +322,9 @@ model_compare_k <- function(model, fits, names, settings, call) {
 
 # ---- Regressions: a predictor and a response ---------------------------------
 #
-# The predictor is eta = o + x'w, of fixed effects, and the default; with groups
-# o + x'b + z'u_j; or that of a normal approximation. Methods of fits have no
-# other knowledge of it.
+# The predictor is eta = o + x'w (fixed effects, the default), with groups
+# o + x'b + z'u_j, or that of a normal approximation. Methods of fits use it
+# through these generics only.
 
 # The response given eta, of R/regression-response.R; NULL: no regression.
 model_response <- function(model) UseMethod("model_response")

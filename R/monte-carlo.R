@@ -19,7 +19,7 @@
 #'   independent points whose weights are a function of the point.
 #'
 #' It is 0 if all values of \eqn{f} are equal, and `NA` for one draw alone,
-#' which says nothing of its error.
+#' from which no error can be estimated.
 #'
 #' `ess` is \eqn{\mathrm{var}(f) / \mathrm{mcse}^2}{var(f) / mcse^2}: how many
 #' independent draws would have the same error. Intervals use the t
@@ -329,7 +329,7 @@ mirror_draws <- function(antithetic, source, vectorised, call) {
   if (!is.null(source$weights)) {
     abort_argument(
       c("{.arg antithetic} must be NULL for weighted points.",
-        i = "A mirror image has another weight."),
+        i = "The mirror image of a weighted point has another weight."),
       call = call
     )
   }
@@ -409,7 +409,7 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
   }
   # what is left of an exact value
   error[error <= 1e-14 * apply(abs(plain), 2L, max)] <- 0
-  # one point alone says nothing of the variance
+  # one point alone does not show the variance
   if (sum(weights > 0) == 1L) error[] <- NA
   names(error) <- colnames(values)
   known <- !is.na(error)

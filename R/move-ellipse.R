@@ -18,8 +18,8 @@
 #' up to a constant, with the prior. The sampler subtracts the logarithm of
 #' \eqn{N(x; m, C)}{N(x; m, C)} to get the likelihood.
 #'
-#' The draws are exact with any mean and covariance: what is called the prior
-#' need not be one. With the actual prior, moves are long if the likelihood is
+#' The draws are exact with any mean and covariance: they need not be those of
+#' the prior. With the actual prior, moves are long if the likelihood is
 #' weak. Where it is strong, a normal approximation of the posterior serves
 #' better (Nishihara, Murray and Adams 2014): a Laplace approximation can be
 #' given as `prior_cov`. Its tails should not be much lighter than those of the

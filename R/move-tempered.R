@@ -56,7 +56,7 @@
 #' parallel tempering in Markov chain Monte Carlo simulations. *Monthly Notices
 #' of the Royal Astronomical Society* 455, 1919-1937.
 #' \doi{10.1093/mnras/stv2422}
-#' @seealso [log_evidence()], section *Several modes*, for the integral of the
+#' @seealso [evidence_methods], section *Several modes*, for the integral of the
 #'   density.
 #' @family proposals
 #' @examples

@@ -16,7 +16,7 @@ proposal_kinds <- c(
   "tempered", "delayed_rejection"
 )
 
-# ---- What a kind says of itself ---------------------------------------------
+# ---- Properties of a kind ----------------------------------------------------
 
 # The properties of a move, a list of flags; those left out are FALSE:
 #   density     its q(y | x) is known, as mixtures and delayed rejection need
@@ -132,6 +132,8 @@ check_proposal <- function(x, arg, call = rlang::caller_env()) {
     hint <- if (is.function(x)) {
       "Call it, as in {.code random_walk(scale = 1)}; a function of your own
        goes into {.fn custom_proposal}."
+    } else if (rlang::is_string(x, proposal_kinds)) {
+      paste0("Call the function: {.code ", x, "()}, without quotes.")
     } else {
       "Proposals are made by {.fn random_walk}, {.fn adaptive}, ..."
     }

@@ -1,33 +1,5 @@
 # The engine "gibbsite" of parsnip's models, registered when parsnip is loaded.
 
-#' The engine "gibbsite" of parsnip
-#'
-#' With the package parsnip loaded, `set_engine("gibbsite")` fits
-#' `logistic_reg()` by [gibbs_logistic()] and `linear_reg()` by [gibbs_lm()].
-#' Further arguments of `set_engine()`, such as `prior`, `seed` and `draws`, are
-#' arguments of these. Case weights are their `weights`.
-#'
-#' `predict()` of parsnip has the types
-#' * `"numeric"` (linear): the posterior mean of the expected response.
-#' * `"class"` and `"prob"` (logistic): the more probable outcome, and the
-#'   posterior means of both probabilities. As with parsnip's engine `"glm"` the
-#'   probability modelled is that of the second level.
-#' * `"conf_int"`: posterior intervals of the expected response, or of the
-#'   probabilities; `std_error = TRUE` adds posterior standard deviations.
-#' * `"pred_int"` (linear): posterior intervals of a new response.
-#' * `"raw"`: [predict.gibbsite_regression()] on the scale of the linear
-#'   predictor.
-#'
-#' The fit itself is `parsnip::extract_fit_engine()` of the model.
-#'
-#' @examples
-#' # parsnip::logistic_reg() |>
-#' #   parsnip::set_engine("gibbsite", seed = 1) |>
-#' #   parsnip::fit(factor(am) ~ wt, mtcars)
-#' @seealso [regression-clients] for other packages.
-#' @name parsnip-engine
-NULL
-
 .onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
   bind_posterior(topenv())
   setHook(

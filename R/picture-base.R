@@ -166,7 +166,7 @@ panel_cells <- function(picture, grid, region, edges, size) {
   cells$right <- left[cells$column + 1L]
   cells$top <- top[cells$row]
   cells$bottom <- top[cells$row + 1L]
-  # on a small page margins give way
+  # a small page has smaller margins
   high <- cells$top - cells$bottom
   tight <- pmin(1, 0.75 * high / (cells$mtop + cells$mbottom))
   cells[c("mtop", "mbottom")] <- cells[c("mtop", "mbottom")] * tight

@@ -36,8 +36,8 @@
 #'   R-hat for assessing convergence of MCMC. *Bayesian Analysis* 16(2),
 #'   667-718. \doi{10.1214/20-BA1221}
 #' @seealso [converged()] for the verdict; [plot.gibbs_gmm()],
-#'   [plot.gibbsite_regression()], [plot.gibbs_bmf()], [plot.gibbs_lda()] for the
-#'   pictures of a model; [autoplot()][autoplot.gibbsite_fit] for ggplot2.
+#'   [plot.gibbsite_regression()], [plot.gibbs_bmf()], [plot.gibbs_lda()] for
+#'   the pictures of a model; [autoplot()][autoplot.gibbsite_fit] for ggplot2.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)

@@ -1,6 +1,6 @@
 # Priors that several models share, and how every prior is printed.
 
-#' @rdname scalar-priors
+#' @rdname lda_prior
 #' @export
 uniform_prior <- function(lower, upper) {
   check_needed(lower = "a number", upper = "a number")
@@ -17,7 +17,7 @@ uniform_prior <- function(lower, upper) {
   )
 }
 
-#' @rdname scalar-priors
+#' @rdname lda_prior
 #' @export
 gamma_prior <- function(shape, rate) {
   check_needed(shape = "a number", rate = "a number")
@@ -29,27 +29,6 @@ gamma_prior <- function(shape, rate) {
     class = c("gamma_prior", "gibbsite_prior")
   )
 }
-
-#' Priors of a positive number
-#'
-#' Priors for a hyperparameter that is not fixed: `uniform_prior()` is uniform
-#' between two bounds, `gamma_prior()` has density
-#' \deqn{p(a) = \frac{r^s}{\Gamma(s)} a^{s - 1} e^{-r a}}{p(a) = r^s / Gamma(s)
-#'   a^(s - 1) exp(-r a)}
-#' with shape \eqn{s} and rate \eqn{r}, mean \eqn{s / r}.
-#'
-#' @param lower,upper Finite numbers, `0 <= lower < upper`: the bounds.
-#' @param shape,rate Finite positive numbers.
-#' @return An object of class `gibbsite_prior` that prints as mathematics.
-#' @section Errors:
-#' A value of the wrong type or out of its range is an error of class
-#' `gibbsite_error_argument`.
-#' @seealso [lda_prior()].
-#' @examples
-#' uniform_prior(0, 10)
-#' gamma_prior(shape = 1, rate = 10)
-#' @name scalar-priors
-NULL
 
 #' @export
 format.uniform_prior <- function(x, ...) {
@@ -205,8 +184,8 @@ complete_slopes <- function(prior, field, default, slopes, call) {
   complete_each(prior[[field]], default, slopes, field, "the slopes", call)
 }
 
-# Fields of a prior without which it is none; priors of earlier versions have no
-# others.
+# The fields that every prior must have; priors of earlier versions have only
+# these.
 needed_fields <- function(maker) {
   setdiff(
     names(formals(maker)),

@@ -1,4 +1,4 @@
-# Ratings that look right and may not be: what as_ratings() says of them.
+# Messages of as_ratings() about data that may not be the ratings meant.
 
 # Zeros where every pair has a value: often they stand for "not rated". Of a
 # table every zero counts, of other data a tenth of the values or more.
@@ -224,7 +224,7 @@ id_column <- function(x) {
   if (length(found) > 0L && nrow(x) > 1L) found[[1L]]
 }
 
-# One answer for all models of ratings: `abort` where there is no model of them.
+# Equal ratings: an error (`abort`) or a message, the same for all models.
 say_equal_ratings <- function(ratings, link, call) {
   value <- ratings$value
   if (!all(value == value[[1L]])) {

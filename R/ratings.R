@@ -243,8 +243,9 @@ find_column <- function(x, name, role, arg, call) {
 # value ~ user + item, each evaluated in the data.
 ratings_from_formula <- function(formula, data, arg, call, likes) {
   right <- formula[[length(formula)]]
-  if (length(formula) != 3 || !is.call(right) ||
-        !identical(right[[1]], quote(`+`)) || length(right) != 3) {
+  is_sum <- function(x) is.call(x) && identical(x[[1]], quote(`+`))
+  two <- is_sum(right) && length(right) == 3 && !is_sum(right[[2]])
+  if (length(formula) != 3 || !two) {
     shown <- paste(deparse(formula), collapse = " ")
     abort_argument(
       "`formula` must be {.code value ~ user + item}, not {.code {shown}}.",

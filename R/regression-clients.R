@@ -1,7 +1,7 @@
 # Methods by which insight, emmeans, marginaleffects and performance read a
 # regression. insight has other fits as coda's lists.
 
-#' Regressions in insight, emmeans, marginaleffects and others
+#' Regressions in insight, emmeans, marginaleffects, parsnip and others
 #'
 #' Fits of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] and
 #' [laplace_logistic()] by formula have methods for these packages.
@@ -31,6 +31,24 @@
 #' A fit does not store variables that its formula transforms. They are read
 #' from the call's `data`, and must still give the fit's model frame.
 #'
+#' @section The engine "gibbsite" of parsnip:
+#' With the package parsnip loaded, `set_engine("gibbsite")` fits
+#' `logistic_reg()` by [gibbs_logistic()] and `linear_reg()` by [gibbs_lm()].
+#' Further arguments of `set_engine()`, such as `prior`, `seed` and `draws`, are
+#' arguments of these. Case weights are their `weights`. The fit itself is
+#' `parsnip::extract_fit_engine()` of the model.
+#'
+#' `predict()` of parsnip has the types
+#' * `"numeric"` (linear): the posterior mean of the expected response.
+#' * `"class"` and `"prob"` (logistic): the more probable outcome, and the
+#'   posterior means of both probabilities. As with parsnip's engine `"glm"` the
+#'   probability modelled is that of the second level.
+#' * `"conf_int"`: posterior intervals of the expected response, or of the
+#'   probabilities; `std_error = TRUE` adds posterior standard deviations.
+#' * `"pred_int"` (linear): posterior intervals of a new response.
+#' * `"raw"`: [predict.gibbsite_regression()] on the scale of the linear
+#'   predictor.
+#'
 #' @section Errors: `gibbsite_error_argument` for a fit from a matrix, where the
 #'   formula or the data are wanted, for an offset that the new data do not
 #'   give, and for `performance::r2()`, which has no method for these fits.
@@ -51,7 +69,12 @@
 #'   print(marginaleffects::avg_slopes(fit, variables = "hp"))
 #'   options(old)
 #' }
+#'
+#' # parsnip::logistic_reg() |>
+#' #   parsnip::set_engine("gibbsite", seed = 1) |>
+#' #   parsnip::fit(factor(am) ~ wt, mtcars)
 #' @name regression-clients
+#' @aliases parsnip-engine
 NULL
 
 check_regression <- function(object, arg, call) {
@@ -197,7 +220,7 @@ find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
 #' @exportS3Method insight::get_data
 get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
                                   ..., additional_variables = FALSE) {
-  # ggeffects asks for data first, and has no word of its own
+  # ggeffects asks for data first, and has no message of its own
   check_regression(x, "x", rlang::current_env())
   effects <- check_choice(effects, c("all", "fixed", "random"))
   out <- client_data(x, isTRUE(additional_variables))
@@ -400,7 +423,7 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
     y <- stats::model.response(made)
     if (is.factor(y)) as.double(y != levels(y)[1L]) else as.double(y)
   }
-  # projpred calls this method, and so is there
+  # projpred has called this method, and is therefore installed
   init_refmodel <- getExportedValue("projpred", "init_refmodel")
   init_refmodel(
     object, data, formula, stats::family(object),

@@ -152,27 +152,27 @@ confint.gibbsite_regression <- function(object, parm, level = 0.95, ...) {
 
 # Of one's own model: of all parameters that were kept.
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 coef.mh_sample <- coef.gibbsite_regression
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 coef.gibbs_sample <- coef.gibbsite_regression
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 vcov.mh_sample <- vcov.gibbsite_regression
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 vcov.gibbs_sample <- vcov.gibbsite_regression
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 confint.mh_sample <- confint.gibbsite_regression
 
-#' @rdname mh-estimates
+#' @rdname mh-predict
 #' @export
 confint.gibbs_sample <- confint.gibbsite_regression
 

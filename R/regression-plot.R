@@ -70,8 +70,8 @@
 #'   default 10, fewer with fewer than 100 observations.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
 #'   bar; default all, at most four, in a panel each.
-#' @param ... Graphical parameters; `main` stands in the place of the lines
-#'   above the picture.
+#' @param ... Graphical parameters; `main` replaces the lines above the
+#'   picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown type, term or
 #'   variable, and for `"shrinkage"` where no group has estimates of its own;

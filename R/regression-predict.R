@@ -51,7 +51,7 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   if (type == "link") {
     response <- normal_response()
   }
-  # the mean of what is linear in the draws is that of their mean
+  # the mean of a linear function is its value at the mean of the draws
   linear <- is.null(rows$group) && inherits(response, "normal_response")
   mean_draw <- matrix(colMeans(draws), 1L,
                       dimnames = list(NULL, colnames(draws)))

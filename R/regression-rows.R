@@ -302,8 +302,8 @@ new_response <- function(model, newdata, y, n, as_response, call) {
   response
 }
 
-# The rows that say something: a response, and trials or a weight above 0. Only
-# they are observations, of nobs(), log_lik(), kfold() and the like.
+# The rows with a response, and with trials or a weight above 0. Only they count
+# as observations, in nobs(), log_lik(), kfold() and the like.
 rows_used <- function(frame) {
   if (is.null(frame$total)) {
     !is.na(frame$y) & (frame$weights %||% 1) > 0

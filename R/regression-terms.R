@@ -3,8 +3,8 @@
 # stats::model.frame() makes a variable such as I(x - mean(x)) anew from the
 # rows that it is given, so that it means something else in new data. It keeps
 # what scale(), poly(), splines::ns() and splines::bs() took from the data, if
-# they are terms of their own. A variable is found to use other rows when it
-# comes out otherwise from a few of the rows.
+# they are terms of their own. A variable uses other rows if its values
+# change when they are computed from a few of the rows.
 
 # The names of such variables of a model frame, and "(offset)" if the argument
 # `offset` is one. raw: the variables before they are transformed, by name;
@@ -67,9 +67,9 @@ as_row_numbers <- function(rows, data) {
   }
 }
 
-# Single rows show what is taken from others, a few in reverse what is taken
-# from their order. A variable that cannot be made of a few rows, such as
-# relevel(factor(x), "a") of rows without "a", is made of all of them.
+# Single rows show whether a variable uses other rows, a few rows in reverse
+# whether it uses their order. A variable that cannot be made of a few rows,
+# such as relevel(factor(x), "a") of rows without "a", is made of all of them.
 uses_other_rows <- function(value, expression, again) {
   n <- NROW(value)
   size <- column_sizes(value)

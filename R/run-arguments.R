@@ -8,7 +8,7 @@
 #' Where a default differs, the sampler's page says so. All are checked before
 #' the first chain starts.
 #'
-#' Some samplers lack those for which they have no use:
+#' Some samplers lack arguments that have no meaning for them:
 #' - `threads`: [gibbs_lm()], [gibbs_logistic()], [laplace_logistic()] and
 #'   [laplace()].
 #' - `keep`: [gibbs_logistic()], [laplace_logistic()] and [laplace()], which
@@ -372,8 +372,8 @@ check_writable <- function(directory, arg, call) {
 #' so far become burn-in, as long as the cap leaves room for as many again. The
 #' kept draws, and all averages over them, begin anew there, and the rule is
 #' checked again after as many kept draws as were dropped. So at least half of
-#' the draws go, and a run does not end by a few draws in which chains happen to
-#' agree. A message says how many were dropped.
+#' the draws are dropped, and a run does not end because the chains agree by
+#' chance in a few draws. A message says how many were dropped.
 #'
 #' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
 #' alone. They are fixed in all draws after it, also in those that become
@@ -386,12 +386,12 @@ check_writable <- function(directory, arg, call) {
 #' of draws. With rounds of a few hundred draws or more this effect is small.
 #'
 #' If [mh_sample()] finds that its log density cannot be that of a distribution
-#' (see there, section Densities), the run ends at once: no further draws would
+#' (see [mh_start]), the run ends at once: no further draws would
 #' meet the thresholds.
 #'
-#' Quantities of the model's machinery, from which no answer is read, may have
-#' five times the excess of R-hat and an eighth of the effective sample size: see
-#' [converged()]. They lag behind the answers in some models.
+#' Some internal quantities of a model may have five times the excess of R-hat
+#' and an eighth of the effective sample size: see [converged()]. In some models
+#' they mix more slowly than the results.
 #'
 #' R-hat is the rank-normalised split R-hat. The effective sample size is the
 #' smaller of bulk and tail, over all chains together, as in Vehtari et al.
@@ -449,7 +449,7 @@ until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL,
   if (is.infinite(rule$rhat) && rule$ess <= 0) {
     abort_argument(
       c(
-        "{.fn until} must ask for something: {.code rhat = Inf} and
+        "{.fn until} must have a threshold: {.code rhat = Inf} and
          {.code ess = 0} are met by any draws.",
         i = "For a run of fixed length leave {.arg stop_when} out."
       )

@@ -175,7 +175,7 @@ writing <- function(checkpoint, code, least) {
         paste0("The checkpoint in `", checkpoint$path,
                "` could not be written: ",
                sub("[.]$", "", conditionMessage(problem)), "."),
-        i = "The run goes on; it cannot be resumed beyond the last good one."
+        i = "The run goes on; resume() continues from the last good one."
       ),
       class = c("gibbsite_warning_checkpoint", "gibbsite_warning")
     )

@@ -321,7 +321,7 @@ go_without_lock <- function(path, reason, call) {
   warn_gibbsite(
     c(
       "{.file {path}} cannot be locked: {reason}.",
-      i = "See to it that no other run writes to it."
+      i = "Make sure that no other run writes to it."
     ),
     class = "lock"
   )

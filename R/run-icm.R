@@ -30,8 +30,8 @@ check_search <- function(running, user_call, call) {
   if (length(idle) > 0L) {
     inform_gibbsite(
       paste(
-        "{.arg {idle}} play{?s/} no part in the search for a mode:",
-        "each of the `chains` starts climbs until it rises no more."
+        "{.arg {idle}} {?is/are} not used in the search for a mode:",
+        "each of the `chains` starts climbs to a mode."
       ),
       class = "unused"
     )
@@ -151,6 +151,16 @@ check_map <- function(x, arg = rlang::caller_arg(x),
 #'   start), `converged`, `starts` (the value that each start reached), `seed`,
 #'   `model` and `call`. `summary()` gives a data frame with a row for each
 #'   start.
+#' @section Your own conditionals:
+#' With `method = "icm"` of [gibbs_sample()]
+#' (iterated conditional modes, Besag 1986) the functions return the *modes* of
+#' the conditionals instead of draws. Blocks are set in turn until the log joint
+#' density, if `log_joint` is given, no longer rises, or otherwise until no
+#' number of the state changes by more than 1e-8 of its size.
+#' @references
+#' Besag J (1986). On the statistical analysis of dirty pictures. *Journal of
+#' the Royal Statistical Society B* 48, 259-302.
+#' \doi{10.1111/j.2517-6161.1986.tb01412.x}
 #' @seealso [gibbs_gmm()] and [gibbs_sample()] with `method = "icm"`, [bmf_map]
 #'   for ratings, [laplace()].
 #' @examples
@@ -165,7 +175,7 @@ NULL
 #' @export
 print.gibbsite_map <- function(x, ...) {
   check_map(x)
-  writeLines(c(
+  write_lines(c(
     paste0("<mode, not a posterior> ", x$model$headline),
     "",
     paste0(

@@ -304,7 +304,7 @@ plain_matrix <- function(x) {
 }
 
 # Whether some chain has no draw since its draws began anew. Then the order does
-# not come from the first one, and it ends with the fit.
+# not come from the first draw, and only this fit uses it.
 is_order_passing <- function(chains, thin) {
   any(vapply(chains, function(chain) {
     length(chain$from) > 0L && chain$state$sweep < max(chain$from) + thin

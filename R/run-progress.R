@@ -1,11 +1,11 @@
-# Progress of a run: a bar in a terminal, elsewhere a line now and then. A run of
-# a few seconds shows nothing there.
+# Progress of a run: a bar in a terminal, elsewhere a line now and then. A run
+# of a few seconds shows nothing there.
 
 # ---- Lines ------------------------------------------------------------------
 
 # A function that says a line if one is due: after 10 s, after 30 s and then
-# every minute. Its argument makes the line from the seconds since the beginning;
-# NULL says none.
+# every minute. Its argument makes the line from the seconds since the
+# beginning; NULL says none.
 now_and_then <- function(began = now()) {
   due <- 10
   function(line) {
@@ -18,8 +18,8 @@ now_and_then <- function(began = now()) {
   }
 }
 
-# A message, but in a document, which would be another one each time it is made:
-# there it goes to the terminal.
+# A message. While a document is knitted it goes to the terminal, so that the
+# document does not change between runs.
 say_progress <- function(text) {
   if (isTRUE(getOption("knitr.in.progress"))) {
     writeLines(text, stderr())

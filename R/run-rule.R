@@ -10,8 +10,8 @@ leg_end <- function(common, rule, goal) {
   min(goal, (floor(common / rule$every) + 1) * rule$every)
 }
 
-# The check of the rule: "met", "drop" (the draws so far become burn-in) or
-# "go on"; `suspect`, a quantity that has not converged, and the table of it, for
+# The check of the rule: "met", "drop" (the draws so far become burn-in) or "go
+# on"; `suspect`, a quantity that has not converged, and the table of it, for
 # the words of a run that goes on. Draws before the last new beginning are not
 # judged. `suspect`: that of the check before. It is often still the one that
 # fails, and one quantity that fails is enough.
@@ -57,8 +57,8 @@ surely_fails <- function(table) !table$ok && table$finite && !table$constant
 # ---- Burn-in that the rule adds ---------------------------------------------
 
 # The draws so far become burn-in after 1, 2, 4, ... rounds, counted from the
-# end of the run's own burn-in, so that at least half of the draws go. The cap
-# must leave room for as many again.
+# end of the run's own burn-in, so that at least half of the draws are dropped.
+# The cap must leave room for as many again.
 #
 # Nothing is deleted while the chains run. A chain records in `from` the sweeps
 # after which its draws began anew: the run's own burn-in first. Its averages

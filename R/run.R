@@ -226,7 +226,7 @@ is_cut_short <- function(job) {
     is_hopeless(job)
 }
 
-# Whether chains that have not converged at a check never will.
+# Whether chains that have not converged at a check never will converge.
 is_hopeless <- function(job) {
   doubts <- job$doubts %||% model_doubts(job$model, lapply(
     seq_along(job$chains), function(k) chain_draws(job, k)
@@ -272,7 +272,7 @@ drive <- function(job) {
   job
 }
 
-# NULL if the run goes on. `vain`: it would not help.
+# NULL if the run goes on. `vain`: further draws would not help.
 end_of_run <- function(job, check, common, vain) {
   if (check$verdict == "met") {
     "rule"

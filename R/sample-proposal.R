@@ -238,9 +238,9 @@ propose_draws <- function(n, log_target, proposal, call) {
 #' 1)}, which is unbiased; its standard error is the rate times \eqn{\sqrt{(1 -
 #' \mathrm{rate}) / n}}{sqrt((1 - rate) / n)}.
 #'
-#' Nothing but the drawn points can show that \eqn{M} is too small. A draw at
-#' which \eqn{\tilde p}{p~} exceeds \eqn{M q} is an error. Without such a draw
-#' the sample may still be wrong where the proposal seldom goes.
+#' Only the drawn points can show that \eqn{M} is too small. A draw at which
+#' \eqn{\tilde p}{p~} exceeds \eqn{M q} is an error. Without such a draw the
+#' sample may still be wrong where the proposal seldom goes.
 #'
 #' @param n Whole number, 1 or more: how many draws.
 #' @param log_target A function: the log density \eqn{\log \tilde p}{log p~} up

@@ -186,7 +186,7 @@ sample_truncated_normal <- function(n, mean = 0, sd = 1, lower = -Inf,
 
 # `n` draws of N(0, 1) on (a, b), whose lengths are 1 or n.
 truncated_normal <- function(n, a, b) {
-  # the upper tail stands for both
+  # by symmetry, the lower tail is drawn as the upper one
   flip <- b < 0
   low <- ifelse(flip, -b, a)
   high <- ifelse(flip, -a, b)

@@ -262,7 +262,7 @@ print.gibbsite_sbc <- function(x, ...) {
   model <- fit_part(x, "model")
   table <- summary(x)
   control <- model$data$control
-  writeLines(c(
+  write_lines(c(
     paste0("<sbc> ", model$headline), "",
     paste0(
       counted(nrow(simulated_rows(x)), "simulation"), " (burn-in ",
@@ -274,7 +274,7 @@ print.gibbsite_sbc <- function(x, ...) {
     mean_rank = format(round(table$mean_rank, 3)), p = show_p(table$p),
     autocorrelation = format(round(table$autocorrelation, 2))
   ))
-  writeLines(c("", adjusted_words(table, "the ranks are uniform"),
+  write_lines(c("", adjusted_words(table, "the ranks are uniform"),
                dependence_words(table)))
   invisible(x)
 }

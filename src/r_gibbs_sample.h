@@ -18,8 +18,8 @@
  *   place    where the run is, for R to read when something stops it: sweep,
  *            block, fault
  *
- * The generator is in the hands of the user's functions: nothing here holds its
- * state while one of them runs. */
+ * The user's functions draw on R's generator: its state is not held here while
+ * one of them runs. */
 #ifndef GIBBSITE_R_GIBBS_SAMPLE_H
 #define GIBBSITE_R_GIBBS_SAMPLE_H
 

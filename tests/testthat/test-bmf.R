@@ -986,6 +986,7 @@ test_that("factors that are hardly used are named", {
     model_notes(attr(fit, "model"), fit, convergence(fit))
   }
   fit <- fit_of(5)
+  withr::local_options(width = 120)
   expect_output(print(fit), "equal share of the variance): factors 3 to 5.",
                 fixed = TRUE)
   expect_output(print(summary(fit)), "variance): factors 3 to 5.", fixed = TRUE)

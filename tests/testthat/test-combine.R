@@ -189,7 +189,9 @@ test_that("fits come in any form, and the result is saved and printed", {
   saveRDS(fit, path)
   expect_true(identical_fit(fit, readRDS(path)))
   expect_equal(nchains(fit), 6)
-  printed <- paste(capture.output(print(fit)), collapse = " ")
+  printed <- gsub(
+    " +", " ", paste(capture.output(print(fit)), collapse = " ")
+  )
   expect_match(printed, "3 completed data sets")
   expect_match(printed, "missing information: .*x 0[.][0-9]+")
   expect_false(grepl("extend(fit", printed, fixed = TRUE))

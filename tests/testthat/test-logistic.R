@@ -751,6 +751,9 @@ test_that("arguments of glm() and other packages lead to those here", {
   expect_match(
     hint(gibbs_lda(c("a b", "b c"), 2, stopwords = "a")), "token_counts"
   )
+  expect_match(hint(gibbs_lda(c("a b", "b c"), 2, alpha = 1)), "lda_prior")
+  expect_match(hint(gibbs_gmm(faithful, 2, nu0 = 9)), "gmm_prior")
+  expect_match(hint(gibbs_gmm(faithful, G = 2)), "It is `k`")
   fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, seed = 1)
   expect_match(hint(predict(fit, se.fit = TRUE)), "interval = .mean")
   # only arguments that the function has

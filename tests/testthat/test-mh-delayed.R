@@ -551,7 +551,7 @@ test_that("the rates of both tries are shown", {
     sum(one$rate[2:3] * one$steps[2:3])
   )
   expect_equal(one$scale[[3]], one$scale[[2]] / 4)
-  said <- paste(capture.output(print(fit)), collapse = " ")
+  said <- gsub(" +", " ", paste(capture.output(print(fit)), collapse = " "))
   tries <- function(which) {
     own <- rates[rates$block == paste0("all, ", which, " try"), ]
     format(sum(own$rate * own$steps) / sum(own$steps), digits = 2)

@@ -1,7 +1,7 @@
 # Functions that are no log densities, and advice that says so.
 
 said <- function(fit) {
-  paste(utils::capture.output(print(fit)), collapse = " ")
+  gsub(" +", " ", paste(utils::capture.output(print(fit)), collapse = " "))
 }
 
 run <- function(f, init, ..., seed = 1) {

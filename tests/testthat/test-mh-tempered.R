@@ -258,7 +258,7 @@ test_that("an interrupt inside a sweep loses at most a segment", {
 test_that("swaps and round trips are printed", {
   fit <- short_mh(bowl, c(0.5, 1), tempered(c(1, 2, 4)), draws = 400,
                   burnin = 100)
-  said <- paste(capture.output(print(fit)), collapse = " ")
+  said <- gsub(" +", " ", paste(capture.output(print(fit)), collapse = " "))
   expect_match(said, "Parallel tempering: 3 temperatures to 4; swap rates")
   trips <- sum(vapply(1:2, function(k) ladder_state(fit, k)$journeys[[7]], 0))
   expect_gt(trips, 10)

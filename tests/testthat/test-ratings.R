@@ -259,6 +259,7 @@ test_that("faults of ratings name their place", {
     read(value ~ user, data = three)
     read(~ user + item, data = three)
     read(value ~ user * item, data = three)
+    read(value ~ user + item + place, data = three)
     read(value ~ user + place, data = three)
     read(value ~ user + item, data = 1)
     read(value ~ user + item, data = uneven)

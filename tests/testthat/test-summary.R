@@ -280,7 +280,7 @@ test_that("inner quantities may lag, but not lie apart", {
   )
   lines <- gibbsite:::verdict_lines(table)
   expect_match(lines[[1L]], "^Converged: R-hat at most 1.0.* \\(answer\\)")
-  expect_match(lines[[2L]], "inner quantities mix more slowly: .*\\(lags\\)")
+  expect_match(lines[[2L]], "internal quantities mix more slowly: .*\\(lags\\)")
   # one that does not lag needs no line
   expect_length(gibbsite:::verdict_lines(convergence_table(
     invariants[, , c(1, 1)], 1.01, 400, "answer"
@@ -530,5 +530,43 @@ test_that("the calls that print() offers can be evaluated", {
     line <- function(fit) gibbsite:::next_line(fit, converged)
     expect_match(line(fit), calls[[1L]], fixed = TRUE)
     expect_no_match(line(drop_data(fit)), calls[[1L]], fixed = TRUE)
+  }
+})
+
+test_that("no line of a print is longer than the page", {
+  run <- function(sampler, ...) {
+    suppressMessages(suppressWarnings(sampler(..., seed = 1, progress = FALSE)))
+  }
+  short <- function(sampler, ...) {
+    run(sampler, ..., draws = 20, burnin = 5, chains = 1)
+  }
+  cars <- datasets::mtcars
+  cars$g <- factor(cars$cyl)
+  set.seed(1)
+  ratings <- sim_bmf(8, 6, 2, 0.6)
+  normal <- function(x) -sum(x^2) / 2
+  fits <- list(
+    short(gibbs_gmm, datasets::iris[1:4], 3),
+    short(gibbs_gmm, datasets::faithful, unknown_k(3)),
+    run(gibbs_gmm, datasets::faithful, 2, method = "icm", chains = 1),
+    short(gibbs_lda, sim_lda(20, 2, 10, 30)$x, 2),
+    short(gibbs_bmf, ratings, 2, biases = TRUE),
+    run(gibbs_bmf, ratings, 2, method = "icm", chains = 1),
+    short(gibbs_lm, mpg ~ wt, cars, lm_prior("nig")),
+    short(gibbs_hlm, mpg ~ wt + (wt | g), cars),
+    short(gibbs_logistic, am ~ wt + (1 | g), cars),
+    run(laplace_logistic, am ~ wt, cars, draws = 20),
+    run(laplace, normal, c(a = 1, b = 1), draws = 20, correct = "importance"),
+    short(mh_sample, normal, c(a = 1, b = 1), tempered()),
+    short(mh_sample, normal, c(a = 1, b = 1), delayed_rejection())
+  )
+  for (page in c(60, 80)) {
+    withr::local_options(width = page)
+    for (fit in fits) {
+      printed <- capture.output(print(fit), print(summary(fit)))
+      # tables have the width of their numbers
+      words <- grep("^[A-Z<]", printed, value = TRUE)
+      expect_lte(max(nchar(words, "width")), page - 2)
+    }
   }
 })

@@ -9,8 +9,8 @@
  * alpha | beta ~ N(m_alpha, 1 / (k_alpha beta)).  The coefficients are w_j = u_j /
  * s_j, and the intercept is alpha - sum m_j w_j.
  *
- * The m_j are the means with the weights v, so that alpha and u part.  With the
- * eigenvectors V of sum_i v_i z_i z_i', with eigenvalues e_1 >= ... >= e_r > 0,
+ * The m_j are the means with the weights v, so that alpha and u are independent.
+ * With the eigenvectors V of sum_i v_i z_i z_i', with eigenvalues e_1 >= ... >= e_r > 0,
  * theta = V'u are independent given lambda and beta:
  *
  *   sum_i v_i (y_i - o_i - alpha - z_i'u)^2
@@ -20,7 +20,7 @@
  * y - o.  A sweep draws the gaps theta_j - t_j and alpha - centre, in which nothing
  * cancels.
  *
- * If r < p the data say nothing about the directions orthogonal to V.  Given
+ * If r < p the data do not inform the directions orthogonal to V.  Given
  * lambda they are independent of the data and of theta, so that lambda is drawn
  * given theta alone and they are drawn from their prior: g ~ N(0, I / lambda) of
  * length p, of which g - V V'g enters u.

@@ -1,6 +1,6 @@
 /* Slice sampling of each coordinate of a block in turn.  An interval of the
  * coordinate's width w lies about it at random, and is stepped out by w (Neal
- * 2003, section 4.1) to at most so many widths; points are drawn from it, and
+ * 2003, section 4.1) to at most max_steps widths; points are drawn from it, and
  * shrink it (section 4.2), until one is above the height. */
 #include "numeric/rounding.h"
 

@@ -1,7 +1,7 @@
 /* Dense kernels of large order: sums of squares and products of blocks of rows,
  * and the Cholesky factor of the sums.  Column-major matrices; no allocation.
  *
- * Before a chain they stand in the place of BLAS and LAPACK because they make
+ * Before a chain they replace BLAS and LAPACK because they make
  * laplace_logistic() faster (bench/linalg.R: processor time with R's routines over
  * time with these).  All of them, with the reference BLAS: 2.0 (1e4 x 20
  * predictors), 6.2 (1e5 x 50), 4.1 (1e6 x 20); with OpenBLAS on one thread: 1.1,
@@ -9,8 +9,8 @@
  * 7.1 (1e5 x 50), 7.8 (2,000 x 1,000); cholesky 1.9 (2,000 x 1,000); products 1.9
  * (1e5 x 50), 1.9 (1e6 x 20).
  *
- * Inside a sweep they stand because the bits of a BLAS with threads may depend on
- * their number. */
+ * Inside a sweep they are used because the bits of a BLAS with threads may
+ * depend on their number. */
 #ifndef GIBBSITE_DENSE_H
 #define GIBBSITE_DENSE_H
 

@@ -1,7 +1,7 @@
 /* Elementary functions of vectors, for the kernel files: each includes this one
  * for each width of vector, after lanes_next.h.
  *
- * They stand in the place of the C library's exp() and log1p() because they make a
+ * They replace the C library's exp() and log1p() because they make a
  * public call faster (bench/linalg.R: processor time with the library's over time
  * with these): 1.01 (gibbs_gmm(), 272 x 2, k = 2), 1.42 (1e4 x 5, k = 5), 1.08 (the
  * mode of laplace_logistic(), 1e5 x 50). */

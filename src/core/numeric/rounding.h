@@ -3,8 +3,8 @@
  * Products and sums are rounded one by one.  Compilers may else put a product and
  * a sum into one operation that is rounded once, where the processor has it (gcc
  * does by default, clang within an expression), and each release, level of
- * optimisation and inlining chooses other places: the draws would be another
- * compiler's.  What is to be fused says so, by fma() or LANE_FMA() (lanes.h). */
+ * optimisation and inlining chooses other places: the draws would depend on the
+ * compiler.  Only fma() and LANE_FMA() (lanes.h) fuse. */
 #ifndef GIBBSITE_ROUNDING_H
 #define GIBBSITE_ROUNDING_H
 

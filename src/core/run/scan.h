@@ -4,8 +4,8 @@
  * `record`, which writes the stored quantities of the current state as one row.
  * `sweep_count` is the number of sweeps since the start of the chain; it is
  * part of the chain's state.  A row is recorded after sweep t when t > burnin
- * and (t - burnin) is a multiple of thin, so cutting a run into calls of
- * scan_sweeps() never shows in what is recorded. */
+ * and (t - burnin) is a multiple of thin, so that the rows do not depend on how
+ * a run is cut into calls of scan_sweeps(). */
 #ifndef GIBBSITE_SCAN_H
 #define GIBBSITE_SCAN_H
 
