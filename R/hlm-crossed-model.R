@@ -166,10 +166,13 @@ rotate_groups <- function(z, x, y, group, groups) {
   kept <- pmin(tabulate(group, groups), q)
   start <- c(0L, cumsum(kept))
   if (q == 1L) {
-    length <- sqrt(rowsum(drop(z)^2, group, reorder = TRUE))
-    at <- match(group, sort(unique(group)))
+    at <- start[group] + 1L
+    length <- sqrt(rowsum(drop(z)^2, at, reorder = TRUE))[at]
+    # a single row stays as it is
+    single <- tabulate(group, groups)[group] == 1L
     parts <- list(list(
-      i = at, j = seq_along(y), x = drop(z) / ifelse(length > 0, length, 1)[at]
+      i = at, j = seq_along(y),
+      x = ifelse(single, 1, drop(z) / ifelse(length > 0, length, 1))
     ))
   } else {
     rows <- split(seq_along(y), factor(group, seq_len(groups)))

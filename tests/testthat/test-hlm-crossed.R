@@ -40,6 +40,21 @@ crossed_cases <- list(
 
 # ---- exactness ---------------------------------------------------------------
 
+test_that("the twin draws the same", {
+  for (name in names(crossed_cases)) {
+    case <- crossed_cases[[name]]
+    model <- attr(suppressMessages(suppressWarnings(gibbs_hlm(
+      case[[1]], crossed_data(24), case[[2]], weights = v, draws = 5,
+      burnin = 0, chains = 1, seed = 1, progress = FALSE
+    ))), "model")
+    state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+    control <- list(burnin = 0, thin = 1, threads = 1)
+    core <- withr::with_seed(3, gibbsite:::model_sweeps(model, state, 4, control))
+    twin <- withr::with_seed(3, twin_crossed_sweeps(model, state, 4))
+    expect_equal(core$draws, twin, tolerance = 1e-8, label = name)
+  }
+})
+
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
