@@ -53,9 +53,10 @@ abort_bar <- function(message, call, hint = NULL, env = parent.frame()) {
   )
 }
 
-# list(fixed, bar, group, diagonal, flat) of the formula: the first and last are
-# formulas, the last one with all variables. others: functions that have several
-# grouping factors.
+# list(fixed, bars, flat, with_group) of the formula: the first and the last two
+# are formulas, of the fixed effects and of all variables, without and with those
+# of the groups; bars: of parse_bar(). others: functions that have several
+# grouping factors, where one alone is taken, or NULL.
 parse_hlm_formula <- function(formula, data, others, call) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort_argument(
@@ -70,7 +71,7 @@ parse_hlm_formula <- function(formula, data, others, call) {
       "Without groups use {.fn gibbs_lm}."
     )
   }
-  if (length(shown) > 1L) {
+  if (length(shown) > 1L && !is.null(others)) {
     single <- united_bar(found$bars)
     abort_bar(
       "`formula` must have one bar, not {length(shown)}:
@@ -84,10 +85,36 @@ parse_hlm_formula <- function(formula, data, others, call) {
       }
     )
   }
-  bar <- found$bars[[1L]]
+  env <- environment(formula)
+  groups <- Reduce(call_sum, lapply(found$bars, `[[`, 3L))
+  expanded <- function(part) expand_dot(part, formula, groups, data, call)
+  fixed <- formula
+  fixed[[3L]] <- expanded(found$fixed %||% 1)
+  bars <- unlist(lapply(found$bars, function(bar) {
+    bar[[2L]] <- expanded(bar[[2L]])
+    parse_bar(bar, env, others, call)
+  }), recursive = FALSE)
+  flat <- with_group <- formula
+  flat[[3L]] <- Reduce(call_sum, lapply(bars, function(bar) {
+    as.call(list(quote(`(`), bar$bar[[2L]]))
+  }), fixed[[3L]])
+  with_group[[3L]] <- Reduce(call_sum, lapply(bars, `[[`, "group"), flat[[3L]])
+  list(fixed = fixed, bars = bars, flat = flat, with_group = with_group)
+}
+
+# A list of list(bar, group, diagonal), one for each grouping factor of a bar:
+# (terms | a / b) has the groups a and a:b. bar: a formula of its terms.
+parse_bar <- function(bar, env, others, call) {
   group <- bar[[3L]]
   while (is.call(group) && identical(group[[1L]], quote(`(`))) {
     group <- group[[2L]]
+  }
+  if (is_binary(group, quote(`/`)) && is.null(others)) {
+    outer <- inner <- bar
+    outer[[3L]] <- group[[2L]]
+    parts <- parse_bar(outer, env, others, call)
+    inner[[3L]] <- call(":", parts[[length(parts)]]$group, group[[3L]])
+    return(c(parts, parse_bar(inner, env, others, call)))
   }
   if ("." %in% all.vars(group)) {
     abort_bar(
@@ -97,26 +124,22 @@ parse_hlm_formula <- function(formula, data, others, call) {
   if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
         c("/", "+", "*", "^", "||", "|")) {
     abort_bar(
-      "`formula` must have one grouping factor, not {.code {deparse1(group)}}.",
+      "A bar of `formula` must have one grouping factor, not
+       {.code {deparse1(group)}}.",
       call,
-      "Use {.fn {others[1]}} or {.fn {others[2]}} for several or nested ones;
-       groups by two variables are written {.code (1 | a:b)}."
+      if (is.null(others)) {
+        "Several are bars of their own, {.code (1 | a) + (1 | b)}; nested ones
+         are {.code (1 | a/b)}, groups by two variables {.code (1 | a:b)}."
+      } else {
+        "Use {.fn {others[1]}} or {.fn {others[2]}} for several or nested ones;
+         groups by two variables are written {.code (1 | a:b)}."
+      }
     )
   }
-  env <- environment(formula)
-  fixed <- formula
-  expanded <- function(part) expand_dot(part, formula, group, data, call)
-  fixed[[3L]] <- expanded(found$fixed %||% 1)
-  bar[[2L]] <- expanded(bar[[2L]])
-  flat <- formula
-  flat[[3L]] <- call_sum(fixed[[3L]], as.call(list(quote(`(`), bar[[2L]])))
-  with_group <- flat
-  with_group[[3L]] <- call_sum(flat[[3L]], group)
-  list(
-    fixed = fixed, bar = stats::as.formula(call("~", bar[[2L]]), env),
-    group = group, diagonal = identical(bar[[1L]], quote(`||`)), flat = flat,
-    with_group = with_group
-  )
+  list(list(
+    bar = stats::as.formula(call("~", bar[[2L]]), env), group = group,
+    diagonal = identical(bar[[1L]], quote(`||`))
+  ))
 }
 
 call_sum <- function(a, b) as.call(list(quote(`+`), a, b))
@@ -221,30 +244,48 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   frame <- made$frame
   check_contrasts(contrasts, frame, call)
   fixed <- fixed_terms(parsed$fixed)
-  bar <- fixed_terms(parsed$bar)
   x <- frame_design(fixed, frame, contrasts, call)
-  z <- frame_design(bar, frame, contrasts, call)
-  colnames(z) <- names_beside(z, bar, x, fixed)
-  groups <- groups_of_rows(parsed$group, frame)
+  bars <- lapply(parsed$bars, frame_bar, frame, x, fixed, contrasts, call)
+  own <- attr(x, "contrasts")
+  for (bar in bars) own <- c(own, bar$contrasts)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
   terms <- terms_without_group(frame, parsed)
   xlevels <- stats::.getXlevels(terms, frame)
-  list(
-    x = plain_design(x), z = plain_design(z), y = response$y,
+  several <- length(bars) > 1L
+  c(list(
+    x = plain_design(x), y = response$y,
     weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
     offset = check_offset(frame_offset(frame, call), nrow(frame), call),
-    group = groups$code, levels = groups$levels, group_ids = groups$ids,
-    group_name = deparse1(parsed$group), group_expr = parsed$group,
-    diagonal = parsed$diagonal, fixed_terms = fixed, bar_terms = bar,
+    fixed_terms = fixed,
     response = list(name = deparse1(formula[[2L]]), kind = response$kind),
     formula = formula,
     terms = terms, xlevels = xlevels,
-    contrasts = c(attr(x, "contrasts"), attr(z, "contrasts"))[
-      unique(c(names(attr(x, "contrasts")), names(attr(z, "contrasts"))))
-    ],
+    contrasts = own[unique(names(own))],
     model = frame, na.action = made$na_action, row_names = row.names(frame),
     times = made$times, other_rows = made$other_rows
+  ), if (several) list(bars = name_bars(bars)) else bar_parts(bars[[1L]]))
+}
+
+# What a frame has of one bar, of parse_bar().
+frame_bar <- function(parsed, frame, x, fixed, contrasts, call) {
+  terms <- fixed_terms(parsed$bar)
+  z <- frame_design(terms, frame, contrasts, call)
+  colnames(z) <- names_beside(z, terms, x, fixed)
+  groups <- groups_of_rows(parsed$group, frame)
+  list(
+    z = plain_design(z), group = groups$code, levels = groups$levels,
+    group_ids = groups$ids, group_name = deparse1(parsed$group),
+    group_expr = parsed$group, diagonal = parsed$diagonal, bar_terms = terms,
+    contrasts = attr(z, "contrasts")
   )
+}
+
+bar_parts <- function(bar) bar[names(bar) != "contrasts"]
+
+# Bars with the names of their groups, "g" and "g.1" for two bars of one factor.
+name_bars <- function(bars) {
+  names <- make.unique(vapply(bars, `[[`, "", "group_name"))
+  stats::setNames(lapply(bars, bar_parts), names)
 }
 
 # Terms of a right-hand side. Their variables are columns of a model frame, so

@@ -99,12 +99,12 @@ mixed_moments <- function(parts) {
 ranef.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   grouped_model(object, "object", rlang::current_env())
-  group_deviations(object)
+  predictor_deviations(fit_part(object, "model"), object)
 }
 
-group_deviations <- function(object) {
-  model <- fit_part(object, "model")
-  found <- deviation_moments(object)
+#' @exportS3Method
+predictor_deviations.hlm_model <- function(model, fit) {
+  found <- deviation_moments(fit)
   bar <- model$layout$bar
   out <- as.data.frame(t(found$mean))
   dimnames(out) <- list(model$levels, bar)
@@ -116,15 +116,16 @@ group_deviations <- function(object) {
 #' @exportS3Method
 predictor_coefficients.hlm_model <- function(model, fit) {
   fixed <- fixed_effects(fit)
-  deviations <- group_deviations(fit)[[1L]]
-  names <- union(names(fixed), model$layout$bar)
-  out <- vapply(names, function(name) {
-    rep(if (name %in% names(fixed)) fixed[[name]] else 0, nrow(deviations)) +
-      if (name %in% names(deviations)) deviations[[name]] else 0
-  }, numeric(nrow(deviations)))
-  out <- as.data.frame(matrix(out, nrow(deviations)))
-  dimnames(out) <- list(model$levels, names)
-  stats::setNames(list(out), model$group_name)
+  lapply(predictor_deviations(model, fit), function(deviations) {
+    names <- union(names(fixed), names(deviations))
+    out <- vapply(names, function(name) {
+      rep(if (name %in% names(fixed)) fixed[[name]] else 0, nrow(deviations)) +
+        if (name %in% names(deviations)) deviations[[name]] else 0
+    }, numeric(nrow(deviations)))
+    out <- as.data.frame(matrix(out, nrow(deviations)))
+    dimnames(out) <- list(rownames(deviations), names)
+    out
+  })
 }
 
 #' @rdname fixef.gibbsite_regression
@@ -137,28 +138,46 @@ VarCorr.gibbsite_regression <- function( # nolint: object_name_linter.
   }
   level <- check_level(level)
   model <- grouped_model(x, "x", rlang::current_env())
-  bar <- model$layout$bar
-  q <- length(bar)
-  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
-  cor <- if (!model$layout$diagonal) at else at[0L, , drop = FALSE]
+  bars <- predictor_bars(model)
   noise <- "sigma" %in% model$columns
   columns <- c(
-    indexed("sd", seq_len(q)), if (nrow(cor) > 0L) correlation_names(q),
-    if (noise) "sigma"
+    unlist(lapply(bars, `[[`, "columns")), if (noise) "sigma"
   )
+  words <- do.call(rbind, Map(function(name, design, columns) {
+    bar <- design$bar
+    q <- length(bar)
+    cor <- which(lower.tri(diag(q)), arr.ind = TRUE)
+    if (design$diagonal) cor <- cor[0L, , drop = FALSE]
+    data.frame(
+      group = rep(name, length(columns)), term = c(bar, bar[cor[, 2L]]),
+      with = c(rep(NA, q), bar[cor[, 1L]])
+    )
+  }, names(bars), lapply(bars, `[[`, "design"), lapply(bars, `[[`, "columns")))
+  if (noise) words <- rbind(words, data.frame(
+    group = "Residual", term = NA, with = NA
+  ))
   draws <- do.call(rbind, chain_matrices(x))[
     , match(columns, model$columns), drop = FALSE
   ]
   bounds <- central_intervals(draws, level)
   data.frame(
-    group = c(
-      rep(model$group_name, q + nrow(cor)), if (noise) "Residual"
-    ),
-    term = c(bar, bar[cor[, 2L]], if (noise) NA),
-    with = c(rep(NA, q), bar[cor[, 1L]], if (noise) NA),
-    mean = colMeans(draws), sd = apply(draws, 2L, stats::sd),
+    words, mean = colMeans(draws), sd = apply(draws, 2L, stats::sd),
     lower = bounds[, 1L], upper = bounds[, 2L], row.names = columns
   )
+}
+
+# The bars by the names of their groups: a list of list(design, columns), the
+# names of the standard deviations and correlations.
+#' @exportS3Method
+predictor_bars.hlm_model <- function(model) {
+  design <- model$layout
+  q <- length(design$bar)
+  stats::setNames(list(list(
+    design = design, columns = c(
+      indexed("sd", seq_len(q)),
+      if (!design$diagonal && q > 1L) correlation_names(q)
+    )
+  )), model$group_name)
 }
 
 # All columns but the log-likelihood and the coefficients of groups.

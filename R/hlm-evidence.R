@@ -71,6 +71,16 @@ hlm_at_points <- function(model, x) {
   )
 }
 
+# Of several bars the deviations are as many as the groups.
+#' @exportS3Method
+model_unbounded.hlm_crossed_model <- function(model, given, call) {
+  abort_no_evidence(
+    model, "the deviations of several grouping factors cannot be integrated
+    out",
+    c("Compare fits by {.fn loo} or {.fn kfold}."), call
+  )
+}
+
 # Of b, Sigma, and the groups' deviations, because they cannot be integrated out
 # here. The coordinates of a group are L^-1 u_j, which are standard normal under
 # the prior whatever Sigma is.

@@ -17,7 +17,10 @@ hlm_model <- function(frame, prior, keep, call) {
     length(design$intercept) == 1L
   )
   check_response_size(measured, frame$response$name, call)
-  prior <- complete_hlm_prior(prior, design, measured, call)
+  name <- frame$group_name
+  prior <- complete_hlm_prior(
+    bar_prior(prior, name, name, call), design, measured, call
+  )
   hlm_model_of(frame, prior, design, keep)
 }
 
@@ -145,21 +148,16 @@ hlm_design_of <- function(frame) {
   )
 }
 
-# What C reads, as core/hlm/hlm.h describes.
-hlm_data <- function(frame, prior, design, keep) {
+# What C reads, as core/hlm/hlm.h describes. reduce: gives the rows of a bar.
+hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   used <- rows_used(frame)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   intercept <- length(design$intercept) == 1L
   y <- (frame$y - (frame$offset %||% 0))[used]
   measured <- measure_response(y, weights, intercept)
   p <- length(design$columns)
-  unit <- rep(1, p)
-  unit[design$slopes] <- design$scale
-  middle <- numeric(p)
-  middle[design$slopes] <- design$mean
-  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
-    rep(unit, each = sum(used))
-  x[, design$slopes[design$constant]] <- 0
+  scaled <- scaled_design(frame, design)
+  x <- scaled$x
   root <- sqrt(weights)
   mean <- numeric(p)
   sd <- rep(1, p)
@@ -170,7 +168,7 @@ hlm_data <- function(frame, prior, design, keep) {
   }
   sd[design$intercept] <- if (intercept) prior$intercept_sd
   groups <- length(frame$levels)
-  rows <- reduce_groups(
+  rows <- reduce(
     unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
     root * (y - measured$centre), frame$group[used], groups
   )
@@ -190,12 +188,26 @@ hlm_data <- function(frame, prior, design, keep) {
       df = as.double(prior$df), scale = as.double(prior$scale),
       shape = if (design$known) 0 else prior$nu0 / 2,
       rate = if (design$known) 0 else prior$nu0 * prior$sigma0^2 / 2,
-      n = as.double(length(y)), log_weights = sum(log(weights)), unit = unit,
-      column_mean = middle, centre = measured$centre,
+      n = as.double(length(y)), log_weights = sum(log(weights)), unit = scaled$unit,
+      column_mean = scaled$middle, centre = measured$centre,
       intercept_at = as.double(if (intercept) design$intercept - 1 else p),
       fixed_at = as.integer(fixed_at)
     )
   )
+}
+
+# list(x, unit, middle): the rows that are used of the fixed effects, in units of
+# their scales from their means.
+scaled_design <- function(frame, design) {
+  used <- rows_used(frame)
+  unit <- rep(1, length(design$columns))
+  unit[design$slopes] <- design$scale
+  middle <- numeric(length(design$columns))
+  middle[design$slopes] <- design$mean
+  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
+    rep(unit, each = sum(used))
+  x[, design$slopes[design$constant]] <- 0
+  list(x = x, unit = unit, middle = middle)
 }
 
 #' @exportS3Method
@@ -334,6 +346,31 @@ model_comparable.hlm_model <- function(model) {
 #' @exportS3Method
 draw_prior.hlm_model <- function(model) {
   data <- model$data
+  sigma_matrix <- draw_covariance_prior(data)
+  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
+  state <- hlm_state(model, sigma_matrix, beta)
+  state$b <- draw_fixed_prior(data, model$layout$intercept)
+  state$u <- draw_deviations(data, sigma_matrix)
+  state
+}
+
+# The fixed effects in the units of the data.
+draw_fixed_prior <- function(data, intercept) {
+  b <- (data$mean + stats::rnorm(data$p) / sqrt(data$precision)) / data$unit
+  b[intercept] <- b[intercept] + data$centre -
+    sum((data$column_mean * b)[-intercept])
+  b
+}
+
+# The deviations of the groups of one bar.
+draw_deviations <- function(data, sigma_matrix) {
+  as.double(
+    t(chol(sigma_matrix)) %*% matrix(stats::rnorm(data$q * data$groups), data$q)
+  )
+}
+
+# Sigma of one bar.
+draw_covariance_prior <- function(data) {
   q <- data$q
   order <- if (data$diagonal == 1) 1 else q
   rows <- if (data$diagonal == 1) as.list(seq_len(q)) else list(seq_len(q))
@@ -349,16 +386,7 @@ draw_prior.hlm_model <- function(model) {
     sigma_matrix[at, at] <-
       solve(stats::rWishart(1L, df, solve(sums))[, , 1L])
   }
-  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
-  state <- hlm_state(model, (sigma_matrix + t(sigma_matrix)) / 2, beta)
-  b <- (data$mean + stats::rnorm(data$p) / sqrt(data$precision)) / data$unit
-  at <- model$layout$intercept
-  b[at] <- b[at] + data$centre - sum((data$column_mean * b)[-at])
-  state$b <- b
-  state$u <- as.double(
-    matrix(state$factor, q) %*% matrix(stats::rnorm(q * data$groups), q)
-  )
-  state
+  (sigma_matrix + t(sigma_matrix)) / 2
 }
 
 # One response for each row.

@@ -4,15 +4,19 @@
 # groups, those with the largest |coefficient - fixed effect| / sd.
 picture_groups <- function(fit, terms, level) {
   model <- fit_part(fit, "model")
+  several <- length(unique(vapply(terms, function(term) {
+    group_term(model, term)$name
+  }, ""))) > 1L
   parts <- lapply(terms, function(term) {
     from <- mean_coefficient(fit, term)
-    few <- if (length(model$levels) > 40L) {
+    levels <- group_term(model, term)$levels
+    few <- if (length(levels) > 40L) {
       clearest(
         group_moments(fit, term), TRUE, "groups", from = from,
         about = "coefficient - its mean"
       )
     } else {
-      list(rows = seq_along(model$levels))
+      list(rows = seq_along(levels))
     }
     wide <- group_coefficients(
       fit, term, c(level, 0.5), few$rows, if (is.null(few$note)) Inf else 1000
@@ -26,6 +30,7 @@ picture_groups <- function(fit, terms, level) {
     )
   })
   table <- do.call(rbind, parts)
+  factors <- several
   several <- length(terms) > 1L
   words <- unique(vapply(terms, line_words, "", fit = fit))
   note <- table$note[!duplicated(table$panel)]
@@ -38,7 +43,8 @@ picture_groups <- function(fit, terms, level) {
     stats::setNames(table$centre, table$name), table[numbers], table[half],
     level, if (!several) table$panel[[1L]], table$line,
     paste(words, collapse = " or "), note = note[!is.na(note)],
-    ylab = model$group_name, beside = several
+    ylab = if (factors) "" else group_term(model, terms[[1L]])$name,
+    beside = several
   )
   if (several) {
     shown$table$panel <- factor(table$panel, unique(table$panel))
@@ -48,18 +54,51 @@ picture_groups <- function(fit, terms, level) {
 
 # What the line of mean_coefficient() is.
 line_words <- function(fit, term) {
-  if (term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
+  if (group_term(fit_part(fit, "model"), term)$term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
+}
+
+# The terms that vary between groups, as plot() names them: with several bars
+# "term | groups".
+group_terms <- function(model) {
+  bars <- predictor_bars(model)
+  unlist(lapply(names(bars), function(name) {
+    terms <- bars[[name]]$design$bar
+    if (length(bars) > 1L) paste(terms, "|", name) else terms
+  }))
+}
+
+# list(f, term, name, levels) of one of these: the number of its bar.
+group_term <- function(model, id) {
+  bars <- predictor_bars(model)
+  f <- rep(seq_along(bars), lengths(lapply(bars, function(b) b$design$bar)))[
+    match(id, group_terms(model))
+  ]
+  levels <- if (is.list(model$levels)) model$levels[[f]] else model$levels
+  name <- names(bars)[[f]]
+  list(
+    f = f, name = name, levels = levels,
+    term = if (length(bars) > 1L) {
+      substr(id, 1L, nchar(id) - nchar(name) - 3L)
+    } else {
+      id
+    }
+  )
 }
 
 # The rows to predict for a coefficient of groups, by their numbers.
 group_rows <- function(model, term, groups) {
-  only <- function(columns) {
-    matrix(as.double(columns == term), length(groups), length(columns),
-           byrow = TRUE)
+  at <- group_term(model, term)
+  only <- function(chosen) {
+    matrix(as.double(chosen), length(groups), length(chosen), byrow = TRUE)
   }
+  bars <- predictor_bars(model)
+  of <- rep(seq_along(bars), lengths(lapply(bars, function(b) b$design$bar)))
+  terms <- unlist(lapply(bars, function(b) b$design$bar))
   list(
-    x = only(model$coefficients), z = only(model$layout$bar), group = groups,
-    names = model$levels[groups]
+    x = only(model$coefficients == at$term),
+    z = only(terms == at$term & of == at$f), group = groups,
+    codes = if (length(bars) > 1L) outer(groups, seq_along(bars) == at$f),
+    names = at$levels[groups]
   )
 }
 
@@ -67,7 +106,7 @@ group_rows <- function(model, term, groups) {
 # upper_50 if `level` has 0.5 as its second element, and a row for each of the
 # groups: the coefficient of one term before the bar, from at most `most` draws.
 group_coefficients <- function(fit, term, level, groups = seq_along(
-                                 fit_part(fit, "model")$levels
+                                 group_term(fit_part(fit, "model"), term)$levels
                                ), most = Inf) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
@@ -82,7 +121,7 @@ group_coefficients <- function(fit, term, level, groups = seq_along(
   if (length(level) > 1L) {
     out[c("lower_50", "upper_50")] <- tables[[2L]][c("lower", "upper")]
   }
-  data.frame(out, row.names = model$levels[groups])
+  data.frame(out, row.names = group_term(model, term)$levels[groups])
 }
 
 # list(mean, sd) of the coefficient of one term in every group, from at most 100
@@ -91,7 +130,8 @@ group_moments <- function(fit, term) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
   draws <- draws[evenly(nrow(draws), 100), , drop = FALSE]
-  rows <- group_rows(model, term, seq_along(model$levels))
+  levels <- group_term(model, term)$levels
+  rows <- group_rows(model, term, seq_along(levels))
   parts <- lapply(
     row_blocks(length(rows$group), nrow(draws), most = 4e6), function(i) {
       at <- predictor_moments(model, draws, rows_at_places(rows, i))
@@ -103,18 +143,24 @@ group_moments <- function(fit, term) {
     }
   )
   each <- function(name) unlist(lapply(parts, `[[`, name))
-  list(mean = stats::setNames(each("mean"), model$levels), sd = each("sd"))
+  list(mean = stats::setNames(each("mean"), levels), sd = each("sd"))
 }
 
 # The posterior mean of the element of mu_w that belongs to a term.
 mean_coefficient <- function(fit, term) {
   fixed <- fixed_effects(fit)
+  term <- group_term(fit_part(fit, "model"), term)$term
   if (term %in% names(fixed)) fixed[[term]] else 0
 }
 
 group_coefficient_words <- function(fit, term) {
-  what <- if (term == "(Intercept)") "intercept" else paste("slope of", term)
-  paste(what, "by", fit_part(fit, "model")$group_name)
+  at <- group_term(fit_part(fit, "model"), term)
+  what <- if (at$term == "(Intercept)") {
+    "intercept"
+  } else {
+    paste("slope of", at$term)
+  }
+  paste(what, "by", at$name)
 }
 
 # Least squares estimates from each group's rows, groups x terms; NA where the

@@ -113,36 +113,48 @@ predictor_rows.hlm_model <- function(model, at, call) {
     return(rows)
   }
   design <- model_design(model)
+  rows <- new_design_rows(model, newdata, at$offset, call)
+  rows$z <- rows$made(design$bar_terms)
+  rows$made <- NULL
+  if (deviations) {
+    rows$group <- new_groups(
+      design, model$group_name, newdata, at$allow_new_levels, call
+    )
+  }
+  rows
+}
+
+# The rows of formula_rows() with x, and `made`, which gives the columns of other
+# terms.
+new_design_rows <- function(model, newdata, offset, call) {
+  design <- model_design(model)
   rows <- formula_rows(
     model, newdata, stats::delete.response(design$terms), call
   )
   frame <- rows$frame
-  made <- function(terms) {
+  rows$made <- function(terms) {
     own <- intersect(names(design$contrasts), all_term_variables(terms))
     x <- stats::model.matrix(
       terms, frame, contrasts.arg = if (length(own)) design$contrasts[own]
     )
     plain_design(x)
   }
-  rows$x <- made(design$fixed_terms)
-  rows$z <- made(design$bar_terms)
-  rows$offset <- new_offset(model, rows$offset, at$offset, nrow(rows$x), call)
-  if (deviations) {
-    rows$group <- new_groups(model, newdata, at$allow_new_levels, call)
-  }
+  rows$x <- rows$made(design$fixed_terms)
+  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
   rows
 }
 
-new_groups <- function(model, newdata, allow_new_levels, call) {
-  design <- model_design(model)
+# The codes of hlm_deviations(). design: the parts of the fit's design with those
+# of one bar; name: of its groups.
+new_groups <- function(design, name, newdata, allow_new_levels, call) {
   used <- all.vars(design$group_expr)
   check_row_variables(
     design$other_rows, group_parts(design$group_expr), "newdata", call
   )
   newdata <- as_times_of_fit(newdata, design$times, used, call)
-  for (name in intersect(group_parts(design$group_expr), names(newdata))) {
+  for (own in intersect(group_parts(design$group_expr), names(newdata))) {
     check_not_64_bit(
-      newdata[[name]], paste("Variable", quoted(name), "in `newdata`"), call
+      newdata[[own]], paste("Variable", quoted(own), "in `newdata`"), call
     )
   }
   values <- tryCatch(
@@ -153,20 +165,20 @@ new_groups <- function(model, newdata, allow_new_levels, call) {
   if (length(lacking) > 0L || is.null(values) ||
         any(lengths(values) != nrow(newdata))) {
     abort_argument(
-      c("{.arg newdata} lacks the groups {.val {model$group_name}} of the fit.",
+      c("{.arg newdata} lacks the groups {.val {name}} of the fit.",
         i = "Give {.code re_formula = NA} for predictions without the groups'
              deviations."),
       call = call
     )
   }
   codes <- group_codes(group_ids(values), design$group_ids)
-  new <- which(codes > length(model$levels) & !duplicated(codes))
+  new <- which(codes > length(design$group_ids[[1L]]) & !duplicated(codes))
   if (length(new) > 0L && !allow_new_levels) {
     shown <- utils::head(joined_words(lapply(values, function(v) {
       id_words(v[new])
     })), 3L)
     abort_argument(
-      c("{cli::qty(shown)}Group{?s} {.val {shown}} of {.val {model$group_name}}
+      c("{cli::qty(shown)}Group{?s} {.val {shown}} of {.val {name}}
          in {.arg newdata} {cli::qty(shown)}{?was/were} not among the data of
          the fit.",
         i = "{.code allow_new_levels = TRUE} predicts for new groups."),
@@ -319,3 +331,17 @@ log_prior_ratio <- function(d, u) {
 
 # Matrix k of an array of matrices, a x n x m.
 layer <- function(x, k) matrix(x[k, , ], dim(x)[[2L]])
+
+# Rows of groups that are not in the fit.
+rows_of_new_groups <- function(model, rows) {
+  n <- nrow(rows$x)
+  if (is.list(model$levels)) {
+    rows$codes <- matrix(
+      rep(lengths(model$levels) + 1, each = n), n, length(model$levels)
+    )
+    rows$group <- rows$codes[, 1L]
+  } else {
+    rows$group <- rep(length(model$levels) + 1L, n)
+  }
+  rows
+}

@@ -52,7 +52,8 @@
 #'
 #' @param type `"half-t"` (default) or `"inverse-wishart"`.
 #' @param df `NULL` or a positive number: \eqn{\nu}{nu}; or \eqn{\eta_0}{eta0},
-#'   above \eqn{q - 1}.
+#'   above \eqn{q - 1}. With several grouping factors each has this prior, and
+#'   `df` and `scale` may be lists with the names of the factors.
 #' @param scale `NULL`; for `"half-t"` positive numbers \eqn{A_k}{A_k}, one for
 #'   all or one for each term before the bar, in units of the response over the
 #'   term's; for `"inverse-wishart"` the matrix \eqn{S_0}{S0}, or positive
@@ -101,18 +102,21 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
       call = call
     )
   }
-  if (type == "inverse-wishart") {
-    scale <- numeric_matrix(scale, "scale", call)
+  checked_scale <- function(scale, arg) {
+    if (type == "inverse-wishart") {
+      scale <- numeric_matrix(scale, arg, call)
+    }
+    if (is.matrix(scale) && type == "inverse-wishart") {
+      check_covariance(scale, arg, call)
+    } else {
+      numbers(scale, arg, 0)
+    }
   }
   slopes <- check_slope_fields(slope_mean, slope_sd, slope_scale, call)
   structure(
     c(list(
-      type = type, df = positive(df, "df"),
-      scale = if (is.matrix(scale) && type == "inverse-wishart") {
-        check_covariance(scale, "scale", call)
-      } else {
-        numbers(scale, "scale", 0)
-      },
+      type = type, df = each_bar(df, positive, "df", call),
+      scale = each_bar(scale, checked_scale, "scale", call),
       nu0 = positive(nu0, "nu0"), sigma0 = positive(sigma0, "sigma0"),
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
@@ -123,21 +127,60 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
   )
 }
 
+# The field of all bars, or a list with those of bars by the names of their
+# groups.
+each_bar <- function(x, check, arg, call) {
+  if (!is.list(x) || is.data.frame(x)) {
+    return(check(x, arg))
+  }
+  if (length(x) == 0L || is.null(names(x)) || any(!nzchar(names(x))) ||
+        anyDuplicated(names(x)) > 0L) {
+    abort_argument(
+      "{.arg {arg}} as a list must have the names of grouping factors, each
+       once.",
+      call = call
+    )
+  }
+  Map(function(one, name) check(one, paste0(arg, "$", name)), x, names(x))
+}
+
+# The prior of one bar; NULL for fields that a list does not name.
+bar_prior <- function(prior, name, names, call) {
+  for (field in c("df", "scale")) {
+    given <- prior[[field]]
+    if (!is.list(given)) next
+    other <- setdiff(names(given), names)
+    if (length(other) > 0L) {
+      abort_argument(
+        "`{field}` of `prior` names {.val {other[[1L]]}}, which is no grouping
+         factor of the formula: {.val {names}}.",
+        call = call
+      )
+    }
+    prior[field] <- list(given[[name]])
+  }
+  prior
+}
+
 #' @export
 format.hlm_prior <- function(x, ...) {
   check_made(x, needed_fields(hlm_prior), "hlm_prior()")
   value <- format_prior_value
+  each_value <- function(name, x, ...) {
+    if (!is.list(x)) return(paste0("  ", name, " = ", value(x, ...)))
+    paste0("  ", name, " of ", names(x), " = ", vapply(x, value, "", ...))
+  }
   wishart <- identical(x$type, "inverse-wishart")
   known <- isTRUE(x$known)
   c(
     "y_i | b, u ~ N(o_i + x_i'b + z_i'u_j, sigma^2 / v_i), u_j ~ N(0, Sigma)",
     if (wishart) {
-      c("Sigma ~ IW(df, S0)", paste0("  df = ", value(x$df)),
-        paste0("  S0 = ", value(x$scale)))
+      "Sigma ~ IW(df, S0)"
     } else {
-      c("sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
-        paste0("  df = ", value(x$df, "2")), paste0("  A = ", value(x$scale)))
+      "sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)"
     },
+    each_value("df", x$df, if (!wishart) "2"),
+    each_value(if (wishart) "S0" else "A", x$scale),
     "b_k ~ N(mean, sd^2), and the intercept at the predictors' means",
     if (is.null(x$slope_sd) || length(x$slope_sd) > 0L) {
       c(paste0("  slope mean = ", format_prior_named(x$slope_mean, "0")),

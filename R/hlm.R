@@ -19,12 +19,21 @@
 #' the parentheses are the fixed effects, those before the bar vary between the
 #' groups. `(x || group)` makes \eqn{\Sigma} diagonal: the deviations of all
 #' columns are independent (also those of the levels of a factor). The groups
-#' can be given by two variables, `(1 | a:b)`. There is one bar with one
-#' grouping factor; lme4 and brms have models with several. For successes and
-#' failures [gibbs_logistic()] takes such formulas.
+#' can be given by two variables, `(1 | a:b)`. For successes and failures
+#' [gibbs_logistic()] takes such formulas, with one grouping factor.
+#'
+#' There may be several bars, crossed or nested: `(1 | student) + (1 |
+#' lecturer)`, `(1 | school/class)`, which is `(1 | school) + (1 |
+#' school:class)`, and `(1 | g) + (0 + x | g)`. Each bar \eqn{f}{f} has
+#' deviations \eqn{u_{fj}}{u_fj} with a covariance matrix
+#' \eqn{\Sigma_f}{Sigma_f} of its own, and the mean of an observation is the sum
+#' over the bars, \eqn{o_i + x_i^\top b + \sum_f z_{fi}^\top u_{f,j(f,i)}}{o_i +
+#' x_i'b + sum_f z_fi'u_f,j(f,i)}. Two bars of the same factor have the names `g`
+#' and `g.1`.
 #'
 #' [regression_sampler] has the conditionals from which the draws are made. The
-#' time of a sweep does not depend on the number of observations.
+#' time of a sweep with one bar does not depend on the number of observations;
+#' with several it grows in proportion.
 #'
 #' Groups are told apart by the values of their variables. The names of groups
 #' by two variables are those of their levels, `a:b`. Where two groups would
@@ -60,14 +69,19 @@
 #' `w[k,j]` of the groups. Without it [ranef][ranef.gibbsite_regression] and
 #' predictions use the exact distribution of the deviations given each draw.
 #'
+#' With several bars the names begin with the number of the bar: `sd[f,k]`,
+#' `cor[f,k,l]`, and always `u[f,k,j]`, the deviation of term \eqn{k} in group
+#' \eqn{j}. The convergence of 20 groups of each factor is judged.
+#'
 #' @section Starting values:
 #' By default each chain starts at standard deviations from the spread of the
 #' responses, each multiplied by a random factor between 1/10 and 10. An entry
 #' of `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
-#' positive definite matrix. The first sweep draws the rest from these.
+#' positive definite matrix; with several bars a list of matrices with the names
+#' of the factors. The first sweep draws the rest from these.
 #'
-#' @param formula A formula, `response ~ fixed + (terms | group)`, with one bar.
-#'   `.` stands for all columns of `data` but those of the response and the
+#' @param formula A formula, `response ~ fixed + (terms | group)`, with one or
+#'   more bars. `.` stands for all columns of `data` but those of the response and the
 #'   groups, before the bar too. A term or a group that uses other rows of the
 #'   data, such as `I(x - mean(x))` or `(1 | cut(x, 3))`, raises a warning, see
 #'   [gibbs_lm()].
@@ -87,6 +101,7 @@
 #'   accepted too.
 #' @param contrasts As in [stats::lm()].
 #' @param keep `NULL`, or `"w"`: store every draw of the groups' coefficients.
+#'   Without effect with several bars.
 #' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: any further argument is an error.
@@ -98,7 +113,7 @@
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_formula` for a formula with
-#' no bar, several bars or nested groups, and `gibbsite_error_missing` and
+#' no bar, and `gibbsite_error_missing` and
 #' `gibbsite_error_infinite` for the data. A chain that fails raises
 #' `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references
@@ -111,6 +126,10 @@
 #' Huang A, Wand MP (2013). Simple marginally noninformative prior distributions
 #' for covariance matrices. *Bayesian Analysis* 8, 439-452.
 #' \doi{10.1214/13-BA815}
+#'
+#' Papaspiliopoulos O, Roberts GO, Zanella G (2020). Scalable inference for
+#' crossed random effects models. *Biometrika* 107, 25-40.
+#' \doi{10.1093/biomet/asz058}
 #' @seealso [hlm_prior()], [regression_sampler], [fixef.gibbsite_regression()],
 #'   [predict.gibbsite_regression()], [plot.gibbsite_regression()],
 #'   [gibbs_logistic()] for successes in groups; `vignette("groups",
@@ -126,6 +145,14 @@
 #'   se = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
 #' )
 #' gibbs_hlm(effect ~ 1 + (1 | school), schools, se = se, seed = 1)
+#'
+#' # crossed factors
+#' if (requireNamespace("lme4", quietly = TRUE)) {
+#'   assay <- gibbs_hlm(diameter ~ 1 + (1 | plate) + (1 | sample),
+#'     lme4::Penicillin, seed = 1
+#'   )
+#'   print(nlme::VarCorr(assay))
+#' }
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       se = NULL, offset = NULL, subset = NULL,
@@ -146,7 +173,11 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   frame <- hlm_frame_of_call(
     formula, rows, user_call, action, contrasts, parent.frame(), call
   )
-  model <- hlm_model(frame, prior, running$keep, call)
+  model <- if (is.null(frame$bars)) {
+    hlm_model(frame, prior, running$keep, call)
+  } else {
+    hlm_crossed_model(frame, prior, call)
+  }
   run_chains(model, running, user_call, call)
 }
 
@@ -173,7 +204,7 @@ check_given_se <- function(expression, data, env, call) {
 hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
                               call) {
   others <- c("lme4::lmer", "brms::brm")
-  parsed <- parse_hlm_formula(formula, data, others, call)
+  parsed <- parse_hlm_formula(formula, data, NULL, call)
   check_model_formula(parsed$flat, "gibbs_hlm", others, call)
   if (!is.null(user_call[["se"]]) && !is.null(user_call[["weights"]])) {
     abort_argument("Give either `se` or `weights`, not both.", call = call)

@@ -358,6 +358,12 @@ predictor_coefficients <- function(model, fit) {
   UseMethod("predictor_coefficients")
 }
 
+# The value of ranef() of a fit.
+predictor_deviations <- function(model, fit) UseMethod("predictor_deviations")
+
+# The bars of a formula by the names of their groups, each list(design, columns).
+predictor_bars <- function(model) UseMethod("predictor_bars")
+
 # The deviations of the groups that draws store, q x groups x draws. NULL if the
 # draws do not store them.
 predictor_stored_deviations <- function(model, draws) {

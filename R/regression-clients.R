@@ -190,11 +190,14 @@ find_formula.gibbsite_fit <- function(x, ...) {
   }
   out <- list(conditional = formula)
   if (has_groups(fit_part(x, "model"))) {
-    bar <- split_bars(formula[[3L]], rlang::current_env())$bars[[1L]]
-    bar[[1L]] <- quote(`|`)
+    bars <- split_bars(formula[[3L]], rlang::current_env())$bars
+    random <- lapply(bars, function(bar) {
+      bar[[1L]] <- quote(`|`)
+      stats::as.formula(call("~", bar), environment(formula))
+    })
     fixed <- coefficient_terms(fit_part(x, "model"))
     out$conditional[[3L]] <- stats::formula(fixed)[[2L]]
-    out$random <- stats::as.formula(call("~", bar), environment(formula))
+    out$random <- if (length(random) > 1L) random else random[[1L]]
   }
   structure(out, class = c("insight_formula", "list"))
 }
@@ -202,13 +205,15 @@ find_formula.gibbsite_fit <- function(x, ...) {
 # insight's own method needs the package reformulas.
 #' @exportS3Method insight::find_random
 find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
-  group <- if (is_regression(x)) {
-    model_design(fit_part(x, "model"))$group_expr
-  }
-  if (is.null(group)) {
+  if (!is_regression(x) || !has_groups(fit_part(x, "model"))) {
     return(NULL)
   }
-  name <- if (split_nested) group_parts(group) else deparse1(group)
+  name <- fit_part(x, "model")$group_name
+  if (split_nested) {
+    name <- unique(unlist(lapply(name, function(one) {
+      group_parts(str2lang(one))
+    })))
+  }
   if (flatten) name else list(random = name)
 }
 
@@ -565,7 +570,10 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
   n <- nrow(rows$x)
   size <- response_size(response, model, newdata, NULL, NULL, n, call)
   draws <- do.call(rbind, chain_matrices(object))
-  groups <- if (!is.null(rows$group)) seq_along(model$levels)
+  # of several bars the deviations are stored
+  groups <- if (!is.null(rows$group) && is.null(rows$codes)) {
+    seq_along(model$levels)
+  }
   check_result_size(
     c(nrow(draws), length(groups) + n), "draws x observations",
     "{.arg newdata}", call
@@ -579,7 +587,7 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
     rows$group <- c(groups, rows$group)
     rows$names <- NULL
   }
-  eta <- if (is.null(groups)) {
+  eta <- if (is.null(rows$group)) {
     predictor_at_draws(model, draws, rows)
   } else {
     from_one_seed(predictor_at_draws(model, draws, rows))

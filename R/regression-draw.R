@@ -218,8 +218,8 @@ response_shown <- function(fit, variable, level, call) {
   table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
   normal <- is.null(frame$total)
   if (normal && count == 1L) {
-    rows$group <- if (has_groups(model)) {
-      rep(length(model$levels) + 1L, nrow(rows$x))
+    if (has_groups(model)) {
+      rows <- rows_of_new_groups(model, rows)
     }
     table[c("new_lower", "new_upper")] <- curve("prediction")[c(
       "lower", "upper"

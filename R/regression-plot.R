@@ -148,7 +148,7 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     return(picture_chains(fit, type, variables, call, ...))
   }
   if (type %in% of_groups) {
-    bar <- model$layout$bar
+    bar <- group_terms(model)
     terms <- if (is.null(term)) {
       utils::head(bar, 4L)
     } else {
@@ -171,7 +171,9 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
 regression_plots <- function(model) {
   binomial <- !is.null(model_response(model)$link)
   c(
-    if (has_groups(model)) c("groups", if (!binomial) "shrinkage"),
+    if (has_groups(model)) c(
+      "groups", if (!binomial && is.character(model$levels)) "shrinkage"
+    ),
     "coefficients", if (has_log_odds(model)) "odds", "response",
     if (binomial) "calibration"
   )

@@ -113,7 +113,7 @@ draws_table <- function(values, tails) {
 
 # Some of the rows.
 rows_at_places <- function(rows, at) {
-  for (part in intersect(c("x", "z"), names(rows))) {
+  for (part in intersect(c("x", "z", "codes"), names(rows))) {
     rows[[part]] <- rows[[part]][at, , drop = FALSE]
   }
   for (part in c("offset", "group", "names", "size")) {

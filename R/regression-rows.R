@@ -341,6 +341,9 @@ frame_rows <- function(frame, rows) {
   for (part in intersect(vectors, names(frame))) {
     frame[[part]] <- frame[[part]][rows]
   }
+  if (!is.null(frame$bars)) {
+    frame$bars <- lapply(frame$bars, frame_rows, rows)
+  }
   frame
 }
 

@@ -96,6 +96,18 @@
 #' many rows of a group as there are terms before the bar: its time does not
 #' depend on the number of observations.
 #'
+#' With several bars, steps 1 to 4 are taken for one bar after the other, with the
+#' responses less the deviations of the other bars: collapsed Gibbs sampling
+#' (Papaspiliopoulos, Roberts and Zanella 2020), whose autocorrelation does not
+#' grow with the data for crossed factors. Where the groups of bar \eqn{g} lie
+#' within those of bar \eqn{f} and both have a term in common, two moves follow
+#' that leave the means of all observations as they are. The first is
+#' \eqn{u_{fj} \to u_{fj} + d_j}{u_fj -> u_fj + d_j}, \eqn{u_{gc} \to u_{gc} -
+#' d_j}{u_gc -> u_gc - d_j} for all groups \eqn{c}{c} in \eqn{j}{j}, where
+#' \eqn{d_j}{d_j} is normal. The second scales the \eqn{u_{fj}}{u_fj} of a term
+#' with \eqn{\Sigma_f}{Sigma_f}, by a slice step, and moves the
+#' \eqn{u_{gc}}{u_gc} accordingly. Step 5 is taken at last.
+#'
 #' @section Logistic and probit regression:
 #' A sweep has up to three steps. Each of them leaves the posterior invariant,
 #' so that the draws have no error but the Monte Carlo error.

@@ -6,6 +6,7 @@
 
 #include "hlm/hlm.h"
 #include "hlm/hlm_binomial.h"
+#include "hlm/hlm_crossed.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -146,6 +147,145 @@ SEXP C_hlm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
   open_model(&model, &data, &state);
   const scan_model scan = {&model, hlm_sweep, hlm_record};
   SEXP result = scan_segment(&scan, control, n, copy, hlm_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- several bars ------------------------------------------------------------ */
+
+static SEXP list_item(SEXP list, const char *name, size_t at, size_t length) {
+  SEXP all = args_element(list, name);
+  if (TYPEOF(all) != VECSXP || (size_t)XLENGTH(all) != length)
+    Rf_error("`%s` must be a list of %.0f elements", name, (double)length);
+  return VECTOR_ELT(all, (R_xlen_t)at);
+}
+
+static hlm_table unpack_table(SEXP list, size_t rows, size_t columns) {
+  hlm_table table;
+  table.at = args_compressed(list, "start", "index", rows, columns, 1);
+  table.value = finite_numbers(list, "value", table.at.stored);
+  return table;
+}
+
+static hlm_nesting unpack_nesting(SEXP list, const hlm_crossed_data *data) {
+  hlm_nesting nest;
+  nest.outer = args_count(list, "outer", 0);
+  nest.inner = args_count(list, "inner", 0);
+  if (nest.outer >= data->bars || nest.inner >= data->bars)
+    Rf_error("`outer` or `inner` is out of range");
+  const hlm_data *outer = data->bar + nest.outer,
+                 *inner = data->bar + nest.inner;
+  nest.shared = (size_t)Rf_xlength(args_element(list, "outer_term"));
+  nest.outer_term = args_integers(list, "outer_term", nest.shared);
+  nest.inner_term = args_integers(list, "inner_term", nest.shared);
+  nest.parent = args_integers(list, "parent", inner->groups);
+  for (size_t k = 0; k < nest.shared; k++)
+    if (nest.outer_term[k] < 0 || (size_t)nest.outer_term[k] >= outer->q ||
+        nest.inner_term[k] < 0 || (size_t)nest.inner_term[k] >= inner->q)
+      Rf_error("a shared term is out of range");
+  for (size_t j = 0; j < inner->groups; j++)
+    if (nest.parent[j] < 0 || (size_t)nest.parent[j] >= outer->groups)
+      Rf_error("`parent` is out of range");
+  return nest;
+}
+
+static void unpack_bars(SEXP list, hlm_crossed_data *data) {
+  hlm_data *bar = (hlm_data *)R_alloc(data->bars, sizeof *bar);
+  size_t *first = (size_t *)R_alloc(data->bars + 1, sizeof *first);
+  first[0] = 0;
+  for (size_t f = 0; f < data->bars; f++) {
+    bar[f] = unpack_data(list_item(list, "bars", f, data->bars));
+    if (bar[f].p != data->p || bar[f].collapsed)
+      Rf_error("the bars must have the same fixed effects");
+    first[f + 1] = first[f] + args_product(bar[f].q, bar[f].groups);
+  }
+  if (first[data->bars] > INT_MAX)
+    Rf_error("too many deviations");
+  data->bar = bar;
+  data->first = first;
+}
+
+static hlm_crossed_data unpack_crossed(SEXP list) {
+  hlm_crossed_data data = {.bars = args_count(list, "count", 1),
+                           .p = args_count(list, "p", 0),
+                           .n = args_count(list, "n", 1),
+                           .known = flag(list, "known"),
+                           .keep = flag(list, "keep"),
+                           .shape = not_negative(list, "shape"),
+                           .rate = not_negative(list, "rate"),
+                           .log_weights = args_number(list, "log_weights")};
+  unpack_bars(list, &data);
+  const size_t all = data.first[data.bars];
+  hlm_table *cross = (hlm_table *)R_alloc(data.bars, sizeof *cross);
+  const double **within = (const double **)R_alloc(data.bars, sizeof *within);
+  const double **right = (const double **)R_alloc(data.bars, sizeof *right);
+  for (size_t f = 0; f < data.bars; f++) {
+    SEXP own = list_item(list, "cross", f, data.bars);
+    cross[f] =
+      unpack_table(own, (size_t)data.bar[f].start[data.bar[f].groups], all);
+    within[f] = finite_numbers(own, "within", args_product(data.p, all));
+    right[f] = finite_numbers(own, "right", data.p);
+  }
+  data.cross = cross;
+  data.within = within;
+  data.right = right;
+  data.rows = unpack_table(args_element(list, "rows"), data.n, all);
+  data.x = finite_numbers(list, "x", args_product(data.p, data.n));
+  data.y = finite_numbers(list, "y", data.n);
+  data.nestings = (size_t)Rf_xlength(args_element(list, "nesting"));
+  hlm_nesting *nesting =
+    (hlm_nesting *)R_alloc(data.nestings + 1, sizeof *nesting);
+  for (size_t i = 0; i < data.nestings; i++)
+    nesting[i] =
+      unpack_nesting(list_item(list, "nesting", i, data.nestings), &data);
+  data.nesting = nesting;
+  return data;
+}
+
+static hlm_state unpack_crossed_state(SEXP list, const hlm_crossed_data *data) {
+  size_t factors = 0;
+  for (size_t f = 0; f < data->bars; f++)
+    factors += data->bar[f].q * data->bar[f].q;
+  hlm_state state;
+  state.factor = finite_numbers(list, "factor", factors);
+  state.beta = args_doubles(list, "beta", 1);
+  state.b = finite_numbers(list, "b", data->p);
+  state.u = finite_numbers(list, "u", data->first[data->bars]);
+  if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
+    Rf_error("`beta` must be positive");
+  const double *factor = state.factor;
+  for (size_t f = 0; f < data->bars; f++) {
+    const size_t q = data->bar[f].q;
+    for (size_t k = 0; k < q; k++)
+      if (!(factor[k + q * k] > 0.0))
+        Rf_error("`factor` must have a positive diagonal");
+    factor += q * q;
+  }
+  return state;
+}
+
+static void *work_of(size_t size) {
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  return R_alloc(size, 1);
+}
+
+SEXP C_hlm_crossed_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                          SEXP control_list) {
+  const hlm_crossed_data data = unpack_crossed(data_list);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const hlm_state state = unpack_crossed_state(copy, &data);
+  hlm_model *bar = (hlm_model *)R_alloc(data.bars, sizeof *bar);
+  void **bar_work = (void **)R_alloc(data.bars, sizeof *bar_work);
+  for (size_t f = 0; f < data.bars; f++)
+    bar_work[f] = work_of(hlm_work_size(data.bar + f));
+  hlm_crossed model;
+  hlm_crossed_open(&model, &data, &state, bar, bar_work,
+                   work_of(hlm_crossed_work_size(&data)));
+  const scan_model scan = {&model, hlm_crossed_sweep, hlm_crossed_record};
+  SEXP result =
+    scan_segment(&scan, control, n, copy, hlm_crossed_columns(&data));
   UNPROTECT(1);
   return result;
 }

@@ -240,6 +240,126 @@ twin_hlm_sweeps <- function(model, state, n, wrong = "") {
   rows
 }
 
+# ---- several bars -----------------------------------------------------------------
+
+# A sweep by twin_hlm_sweep() over the bars, each with the responses less the
+# deviations of the others, then the moves of nested bars and the noise, from the
+# formulas on the page.
+twin_crossed_sweep <- function(model, state) {
+  frame <- model$frame
+  places <- gibbsite:::model_places(model)
+  frames <- gibbsite:::bar_frames(frame)
+  used <- gibbsite:::rows_used(frame)
+  q <- lengths(lapply(model$layout, `[[`, "bar"))
+  l <- split(state$factor, rep(seq_along(q), q^2))
+  u <- lapply(places, function(place) state$u[place])
+  part <- function(f) {
+    bar <- frame$bars[[f]]
+    rowSums(bar$z * t(matrix(u[[f]], q[[f]])[, bar$group, drop = FALSE]))
+  }
+  for (f in seq_along(q)) {
+    own <- list(
+      frame = frames[[f]], data = model$data$bars[[f]],
+      layout = model$layout[[f]]
+    )
+    own$frame$y <- frame$y - Reduce(`+`, lapply(setdiff(seq_along(q), f), part))
+    own$data$known <- 1
+    own$data$keep <- 0
+    step <- twin_hlm_sweep(own, twin_hlm_groups(own), list(
+      factor = l[[f]], beta = state$beta
+    ))
+    l[[f]] <- step$state$factor
+    u[[f]] <- step$state$u
+  }
+  for (nest in model$data$nesting) {
+    moved <- twin_nested_moves(model, nest, l, u)
+    l <- moved$l
+    u <- moved$u
+  }
+  effects <- step$row[seq_len(model$data$p)]
+  v <- (if (is.null(frame$weights)) rep(1, length(used)) else frame$weights)
+  mean <- Reduce(`+`, lapply(seq_along(q), part)) + drop(frame$x %*% effects) +
+    if (is.null(frame$offset)) 0 else frame$offset
+  gap <- (frame$y - mean)[used]
+  v <- v[used]
+  beta <- state$beta
+  if (model$data$known == 0) {
+    beta <- twin_gamma(model$data$shape + length(gap) / 2) /
+      (model$data$rate + sum(v * gap^2) / 2)
+  }
+  covariances <- Map(function(l, q) tcrossprod(matrix(l, q)), l, q)
+  list(
+    row = c(
+      effects, unlist(Map(function(sigma, design) {
+        c(sqrt(diag(sigma)), if (!design$diagonal) {
+          stats::cov2cor(sigma)[lower.tri(sigma)]
+        })
+      }, covariances, model$layout)),
+      if (model$data$known == 0) 1 / sqrt(beta),
+      sum(stats::dnorm(gap, 0, 1 / sqrt(beta * v), log = TRUE)), unlist(u)
+    ),
+    state = list(
+      factor = unlist(l), beta = beta, b = effects, u = unlist(u)
+    )
+  )
+}
+
+# Bar g is nested in bar f.
+twin_nested_moves <- function(model, nest, l, u) {
+  f <- nest$outer + 1
+  g <- nest$inner + 1
+  q <- lengths(lapply(model$layout, `[[`, "bar"))
+  a <- solve(tcrossprod(matrix(l[[f]], q[[f]])))
+  b <- solve(tcrossprod(matrix(l[[g]], q[[g]])))
+  outer <- matrix(u[[f]], q[[f]])
+  inner <- matrix(u[[g]], q[[g]])
+  i <- nest$outer_term + 1
+  j <- nest$inner_term + 1
+  parent <- nest$parent + 1
+  normals <- matrix(rnorm(length(i) * ncol(outer)), length(i))
+  for (k in seq_len(ncol(outer))) {
+    own <- which(parent == k)
+    precision <- a[i, i, drop = FALSE] + length(own) * b[j, j, drop = FALSE]
+    right <- (b %*% rowSums(inner[, own, drop = FALSE]))[j] -
+      (a %*% outer[, k])[i]
+    move <- solve(precision, right) + solve(chol(precision), normals[, k])
+    outer[i, k] <- outer[i, k] + move
+    inner[j, own] <- inner[j, own, drop = FALSE] - c(move)
+  }
+  data <- model$data$bars[[f]]
+  order <- if (data$diagonal == 1) 1 else q[[f]]
+  for (at in seq_along(i)) {
+    k <- i[[at]]
+    t <- outer[k, parent]
+    s <- twin_slice(function(s) {
+      there <- inner
+      there[j[[at]], ] <- there[j[[at]], ] - (s - 1) * t
+      -sum(there * (b %*% there)) / 2 + sum(inner * (b %*% inner)) / 2 +
+        twin_scale_prior(data, a, k, s) + order * log(s)
+    }, 1)
+    inner[j[[at]], ] <- inner[j[[at]], ] - (s - 1) * t
+    outer[k, ] <- s * outer[k, ]
+    a[k, ] <- a[k, ] / s
+    a[, k] <- a[, k] / s
+    root <- matrix(l[[f]], q[[f]])
+    root[k, ] <- s * root[k, ]
+    l[[f]] <- as.double(root)
+  }
+  u[[f]] <- as.double(outer)
+  u[[g]] <- as.double(inner)
+  list(l = l, u = u)
+}
+
+twin_crossed_sweeps <- function(model, state, n) {
+  rows <- matrix(0, n, length(model$columns))
+  for (i in seq_len(n)) {
+    step <- twin_crossed_sweep(model, state)
+    rows[i, ] <- step$row
+    state <- step$state
+  }
+  rows
+}
+
 # The model behind a call of gibbs_hlm(), or of gibbs_logistic() with groups.
 hlm_model_for <- function(...) {
   call <- match.call()
@@ -302,3 +422,37 @@ hlm_mutants <- list(
     data
   })
 )
+
+# A mistake in what the bars know of each other.
+crossed_mutants <- list(
+  # the effects of the second bar stay in the responses of the first
+  others = data_mutant(function(data) {
+    data$cross[[1]]$value <- 0 * data$cross[[1]]$value
+    data
+  }),
+  # those of the first one in what the second says of the fixed effects
+  within = data_mutant(function(data) {
+    data$cross[[2]]$within <- 0 * data$cross[[2]]$within
+    data
+  }),
+  # one group more than there are
+  groups = data_mutant(function(data) {
+    data$bars[[2]]$df <- data$bars[[2]]$df + 1
+    data
+  }),
+  # nu0 not halved
+  shape = data_mutant(function(data) {
+    data$shape <- 2 * data$shape
+    data
+  })
+)
+
+nested_mutants <- c(crossed_mutants["groups"], list(
+  # the inner groups of the next outer one
+  parent = data_mutant(function(data) {
+    nest <- data$nesting[[1]]
+    nest$parent <- (nest$parent + 1L) %% (max(nest$parent) + 1L)
+    data$nesting[[1]] <- nest
+    data
+  })
+))

@@ -89,6 +89,7 @@ twin_numbers <- function(model) {
     ),
     lda_model = of_rows(twin_lda_sweeps), lm_model = of_rows(twin_lm_sweeps),
     hlm_model = of_rows(twin_hlm_sweeps),
+    hlm_crossed_model = of_rows(twin_crossed_sweeps),
     logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps)
   )
@@ -268,7 +269,7 @@ joint_cases_of_regression <- function() {
   d <- withr::with_seed(5, data.frame(
     g = gl(6, 4), z = rep(c(-1, 0, 1, 2), 6), y = stats::rnorm(24),
     v = stats::runif(24, 0.5, 2), o = stats::rnorm(24) / 2,
-    s = stats::rbinom(24, 5, 0.5), x = stats::rnorm(24)
+    s = stats::rbinom(24, 5, 0.5), x = stats::rnorm(24), h = gl(3, 1, 24)
   ))
   d$f <- 5 - d$s
   few <- d[1:8, ]
@@ -324,6 +325,17 @@ joint_cases_of_regression <- function() {
       "gibbs_hlm", "independent deviations",
       gibbs_hlm(y ~ z + (z || g), d, groups("half-t", df = 4, scale = 1),
                 burnin = 100), hlm_mutants["fixed"]
+    ),
+    joint_case(
+      "gibbs_hlm", "crossed factors",
+      gibbs_hlm(y ~ z + (z | g) + (1 | h), d,
+                groups("half-t", df = 4, scale = 1), weights = v, burnin = 100),
+      crossed_mutants
+    ),
+    joint_case(
+      "gibbs_hlm", "nested factors",
+      gibbs_hlm(y ~ z + (1 | g / h), d, groups("half-t", df = 4, scale = 1),
+                burnin = 100), nested_mutants
     ),
     joint_case(
       "gibbs_logistic", "logit",

@@ -36,6 +36,7 @@ families_of_mutants <- function() {
     )),
     lm_model = list(lm_mutants, list()),
     hlm_model = list(hlm_mutants, list()),
+    hlm_crossed_model = list(c(crossed_mutants, nested_mutants), list()),
     hlm_binomial_model = list(hlm_binomial_mutants, list()),
     logistic_model = list(logistic_mutants, list())
   )

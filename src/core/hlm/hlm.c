@@ -67,6 +67,7 @@ void hlm_open(hlm_model *model, const hlm_data *data, const hlm_state *state,
               void *work) {
   model->data = *data;
   model->state = *state;
+  model->pool_right = NULL;
   arena over = arena_over(work);
   carve(model, &over);
 }
@@ -186,6 +187,8 @@ static status weigh(hlm_model *m, double beta, int threads) {
   memset(m->right, 0, p * sizeof *m->right);
   for (size_t i = 0; i < data->pool; i++)
     add_row(data->pool_x + p * i, data->pool_y[i], p, m->gram, m->right);
+  for (size_t k = 0; m->pool_right != NULL && k < p; k++)
+    m->right[k] += m->pool_right[k];
   m->log_det = 0.0;
   for (size_t part = 0; part < (size_t)parts; part++) {
     for (size_t k = 0; k < p * p; k++)
@@ -501,23 +504,28 @@ static void draw_noise(hlm_model *m) {
   *m->state.beta = exp(rdist_log_gamma(shape) - log(rate));
 }
 
+status hlm_draw_effects(hlm_model *m, int threads) {
+  const hlm_data *data = &m->data;
+  const status outcome = draw_fixed(m, threads);
+  if (outcome != STATUS_OK)
+    return outcome;
+  draw_groups(m, threads);
+  linalg_inverse_from_cholesky(m->state.factor, data->q, m->inverse);
+  for (size_t k = 0; k < data->q; k++)
+    scale_coordinate(m, k);
+  draw_sums(m);
+  shear_all(m);
+  return draw_covariance(m);
+}
+
 status hlm_sweep(void *model, const scan_control *control) {
   hlm_model *m = model;
   const hlm_data *data = &m->data;
   normals_draw(&control->generator, m->normals, m->all_normals);
   if (data->collapsed)
     draw_noise_alone(m, control->threads);
-  status outcome = draw_fixed(m, control->threads);
-  if (outcome != STATUS_OK)
-    return outcome;
-  draw_groups(m, control->threads);
-  linalg_inverse_from_cholesky(m->state.factor, data->q, m->inverse);
-  for (size_t k = 0; k < data->q; k++)
-    scale_coordinate(m, k);
-  draw_sums(m);
-  shear_all(m);
-  outcome = draw_covariance(m);
-  if (!data->known)
+  const status outcome = hlm_draw_effects(m, control->threads);
+  if (!data->known && outcome == STATUS_OK)
     draw_noise(m);
   const int sound = *m->state.beta > 0.0 && isfinite(*m->state.beta) &&
                     isfinite(residual_squares(m));
@@ -535,7 +543,7 @@ size_t hlm_columns(const hlm_data *data) {
          1 + (data->keep ? data->q * data->groups : 0);
 }
 
-static double *record_covariance(hlm_model *m, double *next, size_t stride) {
+double *hlm_record_covariance(hlm_model *m, double *next, size_t stride) {
   const size_t q = m->data.q;
   const double *l = m->state.factor;
   double *length = m->length;
@@ -565,7 +573,7 @@ void hlm_record(void *model, double *row, size_t stride) {
   double *next = row;
   for (size_t k = 0; k < data->p; k++, next += stride)
     *next = m->state.b[k];
-  next = record_covariance(m, next, stride);
+  next = hlm_record_covariance(m, next, stride);
   if (!data->known) {
     *next = 1.0 / sqrt(beta);
     next += stride;

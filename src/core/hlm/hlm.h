@@ -76,6 +76,7 @@ typedef struct {
   double *normals;  /* of a sweep: b; of each group q and its rows; shears    */
   double *residual; /* N: of the groups' rows                                 */
   double *pool_residual; /* pool                                              */
+  const double *pool_right; /* p: added to the pool's X_0'y_0, or NULL        */
   /* of weigh() */
   double *loaded;         /* q x N: z_i'L                                     */
   double *root;           /* q x q x J: the factors C_j, H_j = C_j C_j'       */
@@ -98,6 +99,13 @@ size_t hlm_work_size(const hlm_data *data);
 /* A model on `data` and `state` (both borrowed) in `work`. */
 void hlm_open(hlm_model *model, const hlm_data *data, const hlm_state *state,
               void *work);
+
+/* The lines of a sweep from b to Sigma, with m->normals and, if it is collapsed,
+ * beta drawn before. */
+status hlm_draw_effects(hlm_model *model, int threads);
+
+/* Standard deviations and correlations of Sigma; returns the place after them. */
+double *hlm_record_covariance(hlm_model *model, double *next, size_t stride);
 
 /* One sweep; a scan_model's `sweep`. */
 status hlm_sweep(void *model, const scan_control *control);

@@ -1,0 +1,504 @@
+# The model behind gibbs_hlm() with several bars: its fields, states and starting
+# values. src/core/hlm/hlm_crossed.h has the mathematics.
+#
+# layout: a list of hlm_design() for each bar, with its group's name, levels and
+# the places of its deviations. The first one has the fixed effects.
+
+hlm_crossed_model <- function(frame, prior, call) {
+  used <- rows_used(frame)
+  if (!any(used)) {
+    abort_argument(
+      "There are no observations with a weight above 0.",
+      call = call, class = "empty"
+    )
+  }
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  layout <- lapply(bar_frames(frame), hlm_design, used, weights, call)
+  measured <- measure_response(
+    (frame$y - (frame$offset %||% 0))[used], weights,
+    length(layout[[1L]]$intercept) == 1L
+  )
+  check_response_size(measured, frame$response$name, call)
+  names <- names(layout)
+  priors <- Map(function(design, name) {
+    complete_hlm_prior(
+      bar_prior(prior, name, names, call), design, measured, call
+    )
+  }, layout, names)
+  hlm_crossed_model_of(frame, priors, layout)
+}
+
+# The frames of hlm_design() and hlm_data(): of one bar each.
+bar_frames <- function(frame) {
+  lapply(frame$bars, function(bar) c(frame[names(frame) != "bars"], bar))
+}
+
+hlm_crossed_model_of <- function(frame, priors, layout) {
+  n <- sum(rows_used(frame))
+  title <- "Hierarchical linear regression"
+  levels <- lapply(frame$bars, `[[`, "levels")
+  new_model(
+    c("hlm_crossed_model", "hlm_model"),
+    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    title = title,
+    headline = paste0(
+      title, ": ", counted(length(layout[[1L]]$columns), "fixed effect"), ", ",
+      paste0(lengths(levels), " ", names(levels), collapse = ", "), ", ",
+      counted(n, "observation"), if (frame$known) ", standard errors known"
+    ),
+    data = hlm_crossed_data(frame, priors, layout), data_part = "frame",
+    prior = crossed_prior(priors), priors = priors, nobs = n,
+    columns = crossed_columns(frame, layout),
+    cures = paste(
+      "Groups with few observations say little about the covariance of their",
+      "effects: use fewer terms before the bar, or a prior with a smaller",
+      "`scale`: see ?hlm_prior."
+    ),
+    coefficients = layout[[1L]]$columns, layout = layout, levels = levels,
+    group_name = names(levels), design = crossed_design_of(frame),
+    frame = frame
+  )
+}
+
+# The parts of the frame that predictions for new data need, without the data.
+crossed_design_of <- function(frame) {
+  c(
+    kept_parts(frame, "fixed_terms"),
+    list(
+      offset = has_offset_argument(frame),
+      bars = lapply(frame$bars, `[`, c("bar_terms", "group_expr", "group_ids"))
+    )
+  )
+}
+
+# The prior of the first bar, with the df and scale of each.
+crossed_prior <- function(priors) {
+  prior <- priors[[1L]]
+  prior$scale <- lapply(priors, `[[`, "scale")
+  prior$df <- lapply(priors, `[[`, "df")
+  prior
+}
+
+# The places of the deviations of each bar among those of all.
+bar_places <- function(layout, levels) {
+  sizes <- lengths(lapply(layout, `[[`, "bar")) * lengths(levels)
+  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+}
+
+crossed_columns <- function(frame, layout) {
+  levels <- lapply(frame$bars, `[[`, "levels")
+  c(
+    layout[[1L]]$columns, unlist(lapply(seq_along(layout), function(f) {
+      bar_columns(f, layout[[f]])
+    })),
+    if (!frame$known) "sigma", "log_lik", deviation_names(layout, levels)
+  )
+}
+
+# sd[f,k] and cor[f,k,l] of bar f.
+bar_columns <- function(f, design) {
+  q <- length(design$bar)
+  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  c(
+    indexed("sd", f, seq_len(q)),
+    if (!design$diagonal) sprintf("cor[%d,%d,%d]", f, at[, 1L], at[, 2L])
+  )
+}
+
+deviation_names <- function(layout, levels) {
+  unlist(Map(function(f, design, levels) {
+    q <- length(design$bar)
+    groups <- length(levels)
+    sprintf("u[%d,%d,%d]", f, rep(seq_len(q), groups),
+            rep(seq_len(groups), each = q))
+  }, seq_along(layout), layout, levels), use.names = FALSE)
+}
+
+# What C reads, as core/hlm/hlm_crossed.h describes.
+hlm_crossed_data <- function(frame, priors, layout) {
+  used <- rows_used(frame)
+  root <- sqrt((frame$weights %||% rep(1, length(used)))[used])
+  bars <- Map(function(frame, prior, design) {
+    hlm_data(frame, prior, design, NULL, rotate_groups)
+  }, bar_frames(frame), priors, layout)
+  one <- bars[[1L]]
+  p <- one$p
+  # all deviations: rows x deviations, times the root of the weights
+  z <- lapply(frame$bars, function(bar) {
+    bar_matrix(root * bar$z[used, , drop = FALSE], bar$group[used],
+               length(bar$levels))
+  })
+  x <- unname(root * scaled_design(frame, layout[[1L]])$x)
+  y <- root * ((frame$y - (frame$offset %||% 0))[used] - one$centre)
+  cross <- lapply(seq_along(bars), function(f) {
+    others <- z
+    others[[f]] <- Matrix::sparseMatrix(
+      integer(), integer(), x = numeric(), dims = dim(z[[f]])
+    )
+    others <- do.call(cbind, others)
+    c(
+      by_rows(bars[[f]]$turn %*% others), list(
+        within = as.double(as.matrix(
+          Matrix::crossprod(bars[[f]]$within, others)
+        )),
+        right = drop(crossprod(bars[[f]]$within, y))
+      )
+    )
+  })
+  bars <- lapply(bars, function(bar) {
+    bar[c("turn", "within")] <- NULL
+    bar$collapsed <- 0
+    bar
+  })
+  c(
+    list(
+      count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
+      cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)), y = y,
+      nesting = nestings(frame, layout), keep = 1
+    ), one[c("known", "shape", "rate", "log_weights", "centre")]
+  )
+}
+
+# The rows of a bar as of reduce_groups(), whose pool has X'P P'X alone. turn: Q',
+# a row for each kept row; within: P P'X.
+rotate_groups <- function(z, x, y, group, groups) {
+  q <- ncol(z)
+  kept <- pmin(tabulate(group, groups), q)
+  start <- c(0L, cumsum(kept))
+  if (q == 1L) {
+    at <- start[group] + 1L
+    length <- sqrt(rowsum(drop(z)^2, at, reorder = TRUE))[at]
+    # a single row stays as it is
+    single <- tabulate(group, groups)[group] == 1L
+    parts <- list(list(
+      i = at, j = seq_along(y),
+      x = ifelse(single, 1, drop(z) / ifelse(length > 0, length, 1))
+    ))
+  } else {
+    rows <- split(seq_along(y), factor(group, seq_len(groups)))
+    parts <- lapply(which(kept > 0L), function(j) {
+      i <- rows[[j]]
+      to <- start[[j]] + seq_len(kept[[j]])
+      turn <- if (length(i) > q) {
+        qr.Q(qr(z[i, , drop = FALSE], LAPACK = TRUE))
+      } else {
+        diag(length(i))
+      }
+      list(i = rep(to, each = length(i)), j = rep(i, length(to)), x = c(turn))
+    })
+  }
+  each <- function(name) unlist(lapply(parts, `[[`, name))
+  turn <- Matrix::sparseMatrix(
+    i = each("i"), j = each("j"), x = each("x"),
+    dims = c(start[[groups + 1L]], length(y))
+  )
+  fixed <- as.matrix(turn %*% x)
+  within <- x - as.matrix(Matrix::crossprod(turn, fixed))
+  pool <- reduce_pool(within, numeric(length(y)))
+  list(
+    start = as.integer(start), bar = as.double(t(as.matrix(turn %*% z))),
+    fixed = as.double(t(fixed)), response = drop(as.matrix(turn %*% y)),
+    pool_x = as.double(t(pool$x)), pool_y = numeric(nrow(pool$x)), rss = 0,
+    turn = turn, within = within
+  )
+}
+
+# Group j has the columns q (j - 1) + 1, ..., q j.
+bar_matrix <- function(z, group, groups) {
+  q <- ncol(z)
+  Matrix::sparseMatrix(
+    i = rep(seq_len(nrow(z)), q), j = rep(q * (group - 1L), q) +
+      rep(seq_len(q), each = nrow(z)),
+    x = c(z), dims = c(nrow(z), q * groups)
+  )
+}
+
+# A sparse matrix by rows, from 0.
+by_rows <- function(m) {
+  m <- methods::as(Matrix::t(m), "CsparseMatrix")
+  list(start = m@p, index = m@i, value = m@x)
+}
+
+# The pairs of bars whose groups lie within those of the other, which have terms
+# in common.
+nestings <- function(frame, layout) {
+  used <- rows_used(frame)
+  bars <- frame$bars
+  out <- list()
+  for (outer in seq_along(bars)) {
+    for (inner in setdiff(seq_along(bars), outer)) {
+      a <- bars[[outer]]
+      b <- bars[[inner]]
+      first <- match(seq_along(b$levels), b$group[used])
+      parent <- a$group[used][first]
+      nested <- all(parent[b$group[used]] == a$group[used])
+      alike <- length(a$levels) == length(b$levels)
+      shared <- intersect(layout[[outer]]$bar, layout[[inner]]$bar)
+      if (!nested || length(shared) == 0L || (alike && outer > inner)) next
+      # a level without rows is a group of its own
+      parent[is.na(parent)] <- 1L
+      out[[length(out) + 1L]] <- list(
+        outer = outer - 1, inner = inner - 1,
+        outer_term = match(shared, layout[[outer]]$bar) - 1L,
+        inner_term = match(shared, layout[[inner]]$bar) - 1L,
+        parent = parent - 1L
+      )
+    }
+  }
+  out
+}
+
+# ---- Starting values and state ----------------------------------------------
+
+# The deviations begin at zero; b and those of the first bar follow from the
+# rest.
+crossed_state <- function(model, covariances, beta) {
+  list(
+    sweep = 0, factor = unlist(lapply(covariances, function(sigma_matrix) {
+      as.double(t(chol(sigma_matrix)))
+    }), use.names = FALSE),
+    beta = as.double(beta), b = numeric(model$data$p),
+    u = numeric(length(unlist(model_places(model))))
+  )
+}
+
+model_places <- function(model) bar_places(model$layout, model$levels)
+
+# As model_start.hlm_model(), for each bar.
+#' @exportS3Method
+model_start.hlm_crossed_model <- function(model, init) {
+  data <- model$data
+  factors <- exp(stats::runif(length(model$layout) + 1L, -1, 1) * log(10))
+  squares <- sum(data$y^2)
+  spread <- if (squares > 0) {
+    squares / data$n
+  } else if (data$rate > 0) {
+    data$rate / data$shape
+  } else {
+    1
+  }
+  beta <- if (data$known == 1) {
+    1
+  } else if (is.null(init$sigma)) {
+    factors[[length(factors)]] / spread
+  } else {
+    init$sigma^-2
+  }
+  default <- Map(function(design, factor) {
+    sd <- factor * design$reach * sqrt(spread / mean_weight_of(data))
+    diag(sd^2, length(design$bar))
+  }, model$layout, factors[-length(factors)])
+  crossed_state(model, utils::modifyList(default, init$Sigma %||% list()), beta)
+}
+
+#' @exportS3Method
+model_sweeps.hlm_crossed_model <- function(model, state, n, control) {
+  .Call(C_hlm_crossed_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_check_init.hlm_crossed_model <- function(model, init, where, call) {
+  check_init_names(
+    init, c(if (model$data$known == 0) "sigma", "Sigma"), where, call
+  )
+  if (!is.null(init$sigma)) {
+    arg <- paste0(where, "$sigma")
+    check_init_shape(init$sigma, 1L, arg, call)
+    check_number(
+      init$sigma, lower = 1e-150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  if (!is.null(init$Sigma)) {
+    known <- names(model$layout)
+    if (!is.list(init$Sigma) || is.null(names(init$Sigma)) ||
+          !all(names(init$Sigma) %in% known)) {
+      abort_argument(
+        "`{where}$Sigma` must be a list of matrices with names among
+         {.val {known}}.",
+        call = call
+      )
+    }
+    for (name in names(init$Sigma)) {
+      q <- length(model$layout[[name]]$bar)
+      arg <- paste0(where, "$Sigma$", name)
+      check_init_shape(init$Sigma[[name]], rep(q, 2L), arg, call)
+      init$Sigma[[name]] <- check_spd_matrix(
+        matrix(init$Sigma[[name]], q), q, arg = arg, call = call
+      )
+    }
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.hlm_crossed_model <- function(model, state) {
+  init <- list(Sigma = crossed_covariances(model, state))
+  if (model$data$known == 0) {
+    init$sigma <- 1 / sqrt(state$beta)
+  }
+  init
+}
+
+# Sigma of each bar.
+crossed_covariances <- function(model, state) {
+  q <- lengths(lapply(model$layout, `[[`, "bar"))
+  factors <- split(state$factor, rep(seq_along(q), q^2))
+  stats::setNames(Map(function(factor, q) tcrossprod(matrix(factor, q)),
+                      factors, q), names(model$layout))
+}
+
+# ---- Words -------------------------------------------------------------------
+
+#' @exportS3Method
+model_labels.hlm_crossed_model <- function(model) {
+  columns <- model$columns
+  one <- model$layout[[1L]]
+  label <- columns
+  slopes <- one$columns[one$slopes]
+  label[match(slopes, columns)] <- paste("slope of", slopes)
+  label[one$intercept] <- "intercept"
+  for (f in seq_along(model$layout)) {
+    bar <- model$layout[[f]]$bar
+    by <- paste("by", model$group_name[[f]])
+    q <- length(bar)
+    at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+    label[match(bar_columns(f, model$layout[[f]]), columns)] <- c(
+      paste("standard deviation of", bar, by),
+      if (!model$layout[[f]]$diagonal) {
+        paste("correlation of", bar[at[, 2L]], "and", bar[at[, 1L]], by,
+              recycle0 = TRUE)
+      }
+    )
+  }
+  label[columns == "sigma"] <- "standard deviation of an observation"
+  label[columns == "log_lik"] <- "log-likelihood"
+  label[startsWith(columns, "u[")] <- unlist(Map(function(design, levels, by) {
+    outer(design$bar, paste(by, levels), paste, sep = " of ")
+  }, model$layout, model$levels, model$group_name))
+  data.frame(variable = columns, label = label)
+}
+
+#' @exportS3Method
+predictor_parameters.hlm_crossed_model <- function(model) {
+  grep("^(log_lik$|u\\[)", model$columns, invert = TRUE)
+}
+
+#' @exportS3Method
+model_key.hlm_crossed_model <- function(model, shown) {
+  bars <- vapply(names(model$layout), function(name) {
+    paste0(name, ": ", toString(model$layout[[name]]$bar))
+  }, "")
+  key_of_blocks(
+    shown,
+    c(sd = "sd[f,k]: term k of factor f", cor = "cor[f,k,l]: terms k and l",
+      u = "u[f,k,j]: deviation of group j, in the order of the levels"),
+    "factors and terms: ", bars
+  )
+}
+
+# No column depends on a numbering.
+#' @exportS3Method
+model_labelled.hlm_crossed_model <- function(model, invariants) character()
+
+# The parameters, the log-likelihood, and the deviations of at most 20 groups of
+# each factor, as of model_invariants.hlm_binomial_model().
+#' @exportS3Method
+model_invariants.hlm_crossed_model <- function(model, draws) {
+  left_out <- unlist(Map(function(design, levels, place) {
+    shown <- unique(round(seq(1, length(levels), length.out = 20)))
+    place[rep(!seq_along(levels) %in% shown, each = length(design$bar))]
+  }, model$layout, model$levels, model_places(model)))
+  deviations <- grep("^u\\[", model$columns)
+  draws <- unclass(draws)
+  if (length(left_out) == 0L) draws else {
+    draws[, -deviations[left_out], drop = FALSE]
+  }
+}
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.hlm_crossed_model <- function(model) {
+  data <- model$data
+  covariances <- lapply(data$bars, draw_covariance_prior)
+  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
+  state <- crossed_state(model, covariances, beta)
+  state$b <- draw_fixed_prior(data$bars[[1L]], model$layout[[1L]]$intercept)
+  state$u <- unlist(Map(draw_deviations, data$bars, covariances))
+  state
+}
+
+# One response for each row.
+#' @exportS3Method
+simulate_data.hlm_crossed_model <- function(model, state) {
+  crossed_predictor(model, state) + response_noise(model$frame, state$beta)
+}
+
+# o + x'b + sum z'u of each row.
+crossed_predictor <- function(model, state) {
+  frame <- model$frame
+  eta <- drop(frame$x %*% state$b) + (frame$offset %||% 0)
+  places <- model_places(model)
+  for (f in seq_along(places)) {
+    bar <- frame$bars[[f]]
+    u <- matrix(state$u[places[[f]]], ncol(bar$z))
+    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
+  }
+  eta
+}
+
+#' @exportS3Method
+set_data.hlm_crossed_model <- function(model, data,
+                                       call = rlang::caller_env()) {
+  with_responses(model, data, "hierarchical regression", function(frame, ...) {
+    hlm_crossed_model_of(frame, model$priors, model$layout)
+  }, call)
+}
+
+# The parameters, the first deviations of each bar and the likelihood given the
+# groups.
+#' @exportS3Method
+model_quantities.hlm_crossed_model <- function(model, state) {
+  places <- model_places(model)
+  covariances <- crossed_covariances(model, state)
+  bars <- lapply(seq_along(places), function(f) {
+    covariance <- covariances[[f]]
+    lower <- lower.tri(covariance)
+    q <- ncol(covariance)
+    c(
+      stats::setNames(c(
+        sqrt(diag(covariance)),
+        if (!model$layout[[f]]$diagonal) stats::cov2cor(covariance)[lower]
+      ), bar_columns(f, model$layout[[f]])),
+      stats::setNames(
+        state$u[places[[f]][seq_len(q)]], indexed("u", f, seq_len(q), 1L)
+      )
+    )
+  })
+  c(
+    stats::setNames(state$b, model$coefficients), unlist(bars),
+    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
+    log_lik = errors_log_lik(
+      model$frame, crossed_predictor(model, state), state$beta
+    )
+  )
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.hlm_crossed_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.hlm_crossed_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(rows_used(frame))[held]
+  rest <- without_rows(frame, rows)
+  used <- rows_used(rest)
+  # the prior of the intercept is at the means of the rows that are used
+  layout <- lapply(bar_frames(rest), hlm_design, used, rest$weights[used], NULL)
+  train <- hlm_crossed_model_of(rest, model$priors, layout)
+  test <- train
+  test$frame <- frame_rows(frame, rows)
+  list(train = train, test = test)
+}

@@ -1,0 +1,174 @@
+# Predictions and estimates of a hierarchical regression with several bars. The
+# deviations u are stored. Of a new group they are drawn from N(0, Sigma), once
+# for all rows of a draw.
+
+# ---- Rows --------------------------------------------------------------------
+
+# list(x, z, codes, group, offset, names): z has the columns of all bars; codes:
+# rows x bars, the group of each bar: 0 for none, above J for new ones; NULL, as
+# `group` is, without the deviations.
+#' @exportS3Method
+predictor_rows.hlm_crossed_model <- function(model, at, call) {
+  newdata <- at$newdata
+  deviations <- is.null(at$re_formula)
+  each <- function(f) {
+    unname(vapply(seq_along(model$layout), f, numeric(nrow(rows$x))))
+  }
+  if (is.null(newdata)) {
+    rows <- prediction_rows(model, NULL, at$offset, call)
+    bars <- model$frame$bars
+    rows$z <- do.call(cbind, lapply(bars, `[[`, "z"))
+    codes <- if (deviations) each(function(f) as.double(bars[[f]]$group))
+  } else {
+    design <- model_design(model)
+    rows <- new_design_rows(model, newdata, at$offset, call)
+    rows$z <- do.call(cbind, lapply(design$bars, function(bar) {
+      rows$made(bar$bar_terms)
+    }))
+    rows$made <- NULL
+    codes <- if (deviations) {
+      each(function(f) {
+        bar <- c(design[c("other_rows", "times", "formula")], design$bars[[f]])
+        new_groups(bar, model$group_name[[f]], newdata, at$allow_new_levels,
+                   call) + 0
+      })
+    }
+  }
+  if (deviations) {
+    rows$codes <- matrix(codes, ncol = length(model$layout))
+    rows$group <- rows$codes[, 1L]
+  }
+  rows
+}
+
+# The columns of z of each bar.
+bar_columns_of_z <- function(model) {
+  q <- lengths(lapply(model$layout, `[[`, "bar"))
+  Map(function(end, q) end - q + seq_len(q), cumsum(q), q)
+}
+
+# The deviations of bar f in each draw, draws x (q J).
+stored_deviations <- function(model, draws, f) {
+  first <- match(sprintf("u[%d,1,1]", f), model$columns)
+  draws[, first - 1L + seq_along(model_places(model)[[f]]), drop = FALSE]
+}
+
+# L of bar f in each draw: draws x q x q, lower triangular.
+stored_factors <- function(model, draws, f) {
+  design <- model$layout[[f]]
+  q <- length(design$bar)
+  cor <- array(0, c(nrow(draws), q, q))
+  for (k in seq_len(q)) {
+    cor[, k, k] <- 1
+    for (l in seq_len(k - 1L)) {
+      if (!design$diagonal) {
+        cor[, k, l] <- draws[, match(sprintf("cor[%d,%d,%d]", f, k, l),
+                                     model$columns)]
+      }
+    }
+  }
+  factor <- factor_correlations(cor)
+  for (k in seq_len(q)) {
+    factor[, k, ] <- factor[, k, ] *
+      draws[, match(indexed("sd", f, k), model$columns)]
+  }
+  factor
+}
+
+# list(mu, spread): the linear predictor of rows in each draw, draws x rows, and
+# the standard deviation that new groups give it. With `draw` their deviations
+# are drawn, and the second is NULL.
+crossed_eta <- function(model, draws, rows, draw) {
+  count <- nrow(draws)
+  fixed <- seq_along(model$coefficients)
+  mu <- linear_predictors(rows$x, draws[, fixed, drop = FALSE], rows$offset)
+  square <- 0
+  columns <- bar_columns_of_z(model)
+  for (f in seq_along(columns)[!is.null(rows$codes)]) {
+    z <- rows$z[, columns[[f]], drop = FALSE]
+    q <- ncol(z)
+    code <- rows$codes[, f]
+    known <- which(code > 0 & code <= length(model$levels[[f]]))
+    u <- stored_deviations(model, draws, f)
+    for (k in seq_len(q)) {
+      mu[, known] <- mu[, known] + u[, k + q * (code[known] - 1), drop = FALSE] *
+        rep(z[known, k], each = count)
+    }
+    new <- which(code > length(model$levels[[f]]))
+    if (length(new) > 0L) {
+      factor <- stored_factors(model, draws, f)
+      at <- match(code[new], unique(code[new]))
+      for (c in seq_len(q)) {
+        # z'L, column c
+        load <- Reduce(`+`, lapply(seq_len(q), function(k) {
+          outer(factor[, k, c], z[new, k])
+        }))
+        if (draw) {
+          noise <- matrix(stats::rnorm(count * max(at)), count)
+          mu[, new] <- mu[, new] + load * noise[, at, drop = FALSE]
+        } else {
+          if (identical(square, 0)) square <- matrix(0, count, nrow(z))
+          square[, new] <- square[, new] + load^2
+        }
+      }
+    }
+    mu[, is.na(code)] <- NA
+  }
+  mu[is.nan(mu)] <- NA
+  colnames(mu) <- rows$names
+  list(mu = mu, spread = if (is.matrix(square)) sqrt(square))
+}
+
+#' @exportS3Method
+predictor_at_draws.hlm_crossed_model <- function(model, draws, rows) {
+  crossed_eta(model, draws, rows, TRUE)$mu
+}
+
+#' @exportS3Method
+predictor_moments.hlm_crossed_model <- function(model, draws, rows) {
+  at <- crossed_eta(model, draws, rows, FALSE)
+  list(mean = unname(at$mu), sd = at$spread)
+}
+
+# ---- Estimates ---------------------------------------------------------------
+
+#' @exportS3Method
+predictor_group_log_lik.hlm_crossed_model <- function(model, draws, call) {
+  abort_argument(
+    c("{.arg by} must be \"observation\" for a fit with several grouping
+       factors.",
+      i = "The groups of one factor are not independent given the others'."),
+    call = call
+  )
+}
+
+#' @exportS3Method
+predictor_deviations.hlm_crossed_model <- function(model, fit) {
+  draws <- do.call(rbind, chain_matrices(fit))
+  out <- lapply(seq_along(model$layout), function(f) {
+    bar <- model$layout[[f]]$bar
+    levels <- model$levels[[f]]
+    u <- stored_deviations(model, draws, f)
+    mean <- as.data.frame(matrix(colMeans(u), ncol = length(bar), byrow = TRUE))
+    dimnames(mean) <- list(levels, bar)
+    cov <- vapply(seq_along(levels), function(j) {
+      own <- length(bar) * (j - 1L) + seq_along(bar)
+      stats::cov(u[, own, drop = FALSE])
+    }, matrix(0, length(bar), length(bar)))
+    attr(mean, "postVar") <- array(
+      cov, c(length(bar), length(bar), length(levels)),
+      list(bar, bar, levels)
+    )
+    mean
+  })
+  stats::setNames(out, names(model$layout))
+}
+
+#' @exportS3Method
+predictor_bars.hlm_crossed_model <- function(model) {
+  stats::setNames(lapply(seq_along(model$layout), function(f) {
+    list(
+      design = model$layout[[f]], columns = bar_columns(f, model$layout[[f]])
+    )
+  }), names(model$layout))
+}

@@ -1,0 +1,117 @@
+# Several grouping factors: gibbs_hlm() beside MCMCglmm and lme4.
+#
+#   Rscript bench/crossed.R [REGEX]     default: all
+#
+# REGEX chooses data sets by name. For each data set: seconds of lmer() (a point
+# estimate); of the default call of gibbs_hlm(), with whether it converged; and
+# effective draws a second of processor time of the worst of the fixed effects
+# and standard deviations, of gibbs_hlm() and of MCMCglmm, one chain and one
+# thread each. At last, seconds a sweep and the smallest effective size of 1,000
+# draws as rows are added to a simulated design.
+suppressPackageStartupMessages({
+  library(gibbsite)
+  library(lme4)
+})
+arguments <- commandArgs(trailingOnly = TRUE)
+chosen <- if (length(arguments) > 0L) arguments[[1L]] else ""
+
+quietly <- function(code) suppressMessages(suppressWarnings(code))
+seconds <- function(code) {
+  sum(system.time(code)[c("user.self", "sys.self", "user.child", "sys.child")])
+}
+worst <- function(draws) {
+  min(apply(draws, 2L, function(v) posterior::ess_bulk(matrix(v))))
+}
+
+machines <- nlme::Machines
+machines$Worker <- factor(as.character(machines$Worker))
+sets <- list(
+  InstEval = list(y ~ service + (1 | s) + (1 | d), InstEval, 1000),
+  Penicillin = list(
+    diameter ~ 1 + (1 | plate) + (1 | sample), Penicillin, 10000
+  ),
+  Pastes = list(strength ~ 1 + (1 | batch / cask), Pastes, 10000),
+  Machines = list(
+    score ~ Machine + (1 | Worker / Machine), machines, 10000
+  )
+)
+
+ours <- function(set) {
+  time <- seconds(fit <- quietly(gibbs_hlm(
+    set[[1L]], set[[2L]], draws = set[[3L]], burnin = 200, chains = 1,
+    seed = 1, progress = FALSE
+  )))
+  columns <- grep("^(log_lik$|u\\[|cor\\[)", colnames(fit[[1L]]), invert = TRUE)
+  worst(unclass(fit[[1L]])[, columns, drop = FALSE]) / time
+}
+
+# The same groups as independent effects, with parameter-expanded priors.
+theirs <- function(set) {
+  form <- set[[1L]]
+  bars <- names(attr(quietly(gibbs_hlm(
+    form, set[[2L]], draws = 2, burnin = 0, chains = 1, progress = FALSE
+  )), "model")$levels)
+  data <- set[[2L]]
+  random <- vapply(bars, function(bar) {
+    parts <- strsplit(bar, ":")[[1L]]
+    name <- paste(parts, collapse = "_")
+    data[[name]] <<- do.call(interaction, c(data[parts], drop = TRUE))
+    name
+  }, "")
+  g <- rep(list(list(V = 1, nu = 1, alpha.mu = 0, alpha.V = 1000)), length(bars))
+  names(g) <- paste0("G", seq_along(g))
+  fixed <- lme4::nobars(form)
+  draws <- min(set[[3L]], 300 + 9700 * (nrow(data) < 1e4))
+  time <- seconds(fit <- quietly(MCMCglmm::MCMCglmm(
+    fixed, stats::as.formula(paste("~", paste(random, collapse = " + "))),
+    data = data, nitt = draws + 100, burnin = 100, thin = 1, verbose = FALSE,
+    prior = list(R = list(V = 1, nu = 0.002), G = g)
+  )))
+  worst(cbind(as.matrix(fit$Sol), sqrt(as.matrix(fit$VCV)))) / time
+}
+
+for (name in grep(chosen, names(sets), value = TRUE)) {
+  set <- sets[[name]]
+  point <- seconds(quietly(lmer(set[[1L]], set[[2L]])))
+  time <- seconds(fit <- quietly(gibbs_hlm(
+    set[[1L]], set[[2L]], seed = 1, progress = FALSE
+  )))
+  cat(sprintf(
+    "%-11s lmer %6.2f s; gibbs_hlm %6.2f s, %s\n", name, point, time,
+    if (converged(fit)) "converged" else "not converged"
+  ))
+  rate <- ours(set)
+  cat(sprintf("%-11s effective draws a second: gibbs_hlm %.0f", name, rate))
+  if (requireNamespace("MCMCglmm", quietly = TRUE)) {
+    other <- theirs(set)
+    cat(sprintf(", MCMCglmm %.1f, ratio %.1f", other, rate / other))
+  }
+  cat("\n")
+}
+
+simulated <- function(n, groups) {
+  set.seed(1)
+  a <- sample(groups, n, TRUE)
+  b <- sample(groups, n, TRUE)
+  data.frame(
+    y = stats::rnorm(groups)[a] + stats::rnorm(groups)[b] + stats::rnorm(n),
+    a = factor(a), b = factor(b)
+  )
+}
+for (n in c(1e4, 1e5, 1e6)[grepl(chosen, "growth")]) {
+  data <- simulated(n, n / 100)
+  run <- function(draws) {
+    quietly(gibbs_hlm(
+      y ~ 1 + (1 | a) + (1 | b), data, draws = draws, burnin = 100, chains = 1,
+      seed = 1, progress = FALSE
+    ))
+  }
+  short <- seconds(run(10))
+  long <- seconds(fit <- run(510))
+  columns <- c("(Intercept)", "sd[1,1]", "sd[2,1]", "sigma")
+  cat(sprintf(
+    "growth: %.0e rows, 2 x %.0f groups: %.2f ms a sweep, effective %.0f of 510\n",
+    n, n / 100, 1000 * (long - short) / 500,
+    worst(unclass(fit[[1L]])[, columns])
+  ))
+}

@@ -1,0 +1,317 @@
+#include "numeric/rounding.h"
+
+#include "hlm/hlm_crossed.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numeric/arena.h"
+#include "numeric/linalg.h"
+#include "numeric/normals.h"
+#include "numeric/rdist.h"
+#include "run/parts.h"
+#include "run/slice.h"
+
+#define LOG_2PI 1.837877066409345483560659472811
+
+/* least rows in a part of a sum (parts.h) */
+#define ROWS 1024
+
+static size_t larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+static void carve(hlm_crossed *m, arena *work) {
+  const hlm_crossed_data *data = &m->data;
+  size_t rows = 0, q = 0, groups = 0, deviations = 0;
+  for (size_t f = 0; f < data->bars; f++) {
+    const hlm_data *bar = data->bar + f;
+    rows = larger(rows, (size_t)bar->start[bar->groups]);
+    q = larger(q, bar->q);
+    groups = larger(groups, bar->groups);
+    deviations = larger(deviations, bar->q * bar->groups);
+  }
+  const double square = (double)q * (double)q;
+  m->y = arena_doubles(work, (double)rows);
+  m->right = arena_doubles(work, (double)data->p);
+  m->part = arena_doubles(work, (double)parts_count(data->n, ROWS));
+  m->normals = arena_doubles(work, (double)deviations);
+  m->total = arena_doubles(work, (double)deviations);
+  m->count = arena_doubles(work, (double)groups);
+  m->outer = arena_doubles(work, square);
+  m->inner = arena_doubles(work, square);
+  m->precision = arena_doubles(work, square);
+  m->move = arena_doubles(work, (double)q);
+  m->work = arena_doubles(work, (double)q);
+}
+
+size_t hlm_crossed_work_size(const hlm_crossed_data *data) {
+  hlm_crossed model = {.data = *data};
+  arena counting = arena_measure();
+  carve(&model, &counting);
+  return arena_size(&counting);
+}
+
+void hlm_crossed_open(hlm_crossed *m, const hlm_crossed_data *data,
+                      const hlm_state *state, hlm_model *bar,
+                      void *const *bar_work, void *work) {
+  m->data = *data;
+  m->state = *state;
+  m->bar = bar;
+  arena over = arena_over(work);
+  carve(m, &over);
+  double *factor = state->factor;
+  for (size_t f = 0; f < data->bars; f++) {
+    const hlm_data *own = data->bar + f;
+    const hlm_state part = {factor, state->beta, state->b,
+                            state->u + data->first[f]};
+    hlm_open(bar + f, own, &part, bar_work[f]);
+    bar[f].data.y = m->y;
+    bar[f].pool_right = m->right;
+    factor += own->q * own->q;
+  }
+}
+
+/* ---- the rows of a bar, given the others ------------------------------------- */
+
+/* sum of the row's entries times u */
+static double row_times(const hlm_table *t, size_t i, const double *u) {
+  double sum = 0.0;
+  for (int e = t->at.start[i]; e < t->at.start[i + 1]; e++)
+    sum += t->value[e] * u[t->at.index[e]];
+  return sum;
+}
+
+/* to <- from - table u */
+static void subtract(const hlm_table *t, const double *u, const double *from,
+                     double *to, int threads) {
+  const int rows = (int)t->at.groups;
+  const int team = parts_team((double)t->at.stored, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int i = 0; i < rows; i++)
+    to[i] = from[i] - row_times(t, (size_t)i, u);
+}
+
+/* right <- right_f - W_f u */
+static void weigh_within(hlm_crossed *m, size_t f) {
+  const hlm_crossed_data *data = &m->data;
+  const size_t p = data->p;
+  memcpy(m->right, data->right[f], p * sizeof *m->right);
+  for (size_t g = 0; g < data->bars; g++)
+    for (size_t at = data->first[g]; g != f && at < data->first[g + 1]; at++) {
+      const double *w = data->within[f] + p * at;
+      const double u = m->state.u[at];
+      for (size_t k = 0; k < p; k++)
+        m->right[k] -= w[k] * u;
+    }
+}
+
+static status draw_bar(hlm_crossed *m, size_t f, const scan_control *control) {
+  hlm_model *bar = m->bar + f;
+  normals_draw(&control->generator, bar->normals, bar->all_normals);
+  subtract(m->data.cross + f, m->state.u, m->data.bar[f].y, m->y,
+           control->threads);
+  weigh_within(m, f);
+  return hlm_draw_effects(bar, control->threads);
+}
+
+/* ---- nested bars ----------------------------------------------------------------- */
+
+/* The number of inner groups of each outer one, and the sums of their u. */
+static void sum_inner(hlm_crossed *m, const hlm_nesting *nest) {
+  const hlm_data *outer = m->data.bar + nest->outer,
+                 *inner = m->data.bar + nest->inner;
+  const double *u = m->state.u + m->data.first[nest->inner];
+  memset(m->count, 0, outer->groups * sizeof *m->count);
+  memset(m->total, 0, outer->groups * inner->q * sizeof *m->total);
+  for (size_t j = 0; j < inner->groups; j++) {
+    const size_t parent = (size_t)nest->parent[j];
+    m->count[parent] += 1.0;
+    for (size_t k = 0; k < inner->q; k++)
+      m->total[k + inner->q * parent] += u[k + inner->q * j];
+  }
+}
+
+/* The move d of one outer group:  with A = Sigma_f^-1, B = Sigma_g^-1, c inner groups
+ * and their sum s, restricted to the shared terms,
+ *   d ~ N(P^-1 (B s - A u), P^-1),  P = A + c B. */
+static status draw_move(hlm_crossed *m, const hlm_nesting *nest, size_t j) {
+  const size_t qf = m->data.bar[nest->outer].q, qg = m->data.bar[nest->inner].q,
+               shared = nest->shared;
+  const double *u = m->state.u + m->data.first[nest->outer] + qf * j;
+  const double *s = m->total + qg * j;
+  for (size_t k = 0; k < shared; k++) {
+    const size_t a = (size_t)nest->outer_term[k],
+                 b = (size_t)nest->inner_term[k];
+    m->move[k] = linalg_inner(m->inner + qg * b, s, qg) -
+                 linalg_inner(m->outer + qf * a, u, qf);
+    for (size_t l = 0; l < shared; l++)
+      m->precision[k + shared * l] =
+        m->outer[a + qf * (size_t)nest->outer_term[l]] +
+        m->count[j] * m->inner[b + qg * (size_t)nest->inner_term[l]];
+  }
+  return linalg_draw_canonical(m->precision, m->move, m->normals + shared * j,
+                               shared);
+}
+
+/* u_fk -> s u_fk, Sigma_f -> D Sigma_f D, and u_gl -> u_gl - (s - 1) u_fk for the
+ * inner groups: with t_c = u_fk of the outer group of c,
+ *   -sum_c (s - 1) t_c ((s - 1) t_c B_ll / 2 - (B u_gc)_l) + hlm_log_scale(). */
+typedef struct {
+  const hlm_model *outer;
+  size_t k;
+  double square, product;
+} nested_scale;
+
+static double log_of_nested_scale(const void *target, double x) {
+  const nested_scale *t = target;
+  const double step = expm1(x);
+  return step * (t->product - 0.5 * step * t->square) +
+         hlm_log_scale(t->outer, t->k, x);
+}
+
+static void scale_nested(hlm_crossed *m, const hlm_nesting *nest, size_t at) {
+  hlm_model *outer = m->bar + nest->outer;
+  const hlm_data *inner = m->data.bar + nest->inner;
+  const size_t qf = outer->data.q, qg = inner->q;
+  const size_t k = (size_t)nest->outer_term[at],
+               l = (size_t)nest->inner_term[at];
+  double *u = outer->state.u, *v = m->state.u + m->data.first[nest->inner];
+  nested_scale target = {outer, k, 0.0, 0.0};
+  for (size_t j = 0; j < inner->groups; j++) {
+    const double t = u[k + qf * (size_t)nest->parent[j]];
+    target.square += t * t * m->inner[l + qg * l];
+    target.product += t * linalg_inner(m->inner + qg * l, v + qg * j, qg);
+  }
+  const double x = slice_step(log_of_nested_scale, &target, 0.0);
+  const double scale = exp(x), step = expm1(x);
+  for (size_t j = 0; j < inner->groups; j++)
+    v[l + qg * j] -= step * u[k + qf * (size_t)nest->parent[j]];
+  for (size_t j = 0; j < outer->data.groups; j++)
+    u[k + qf * j] *= scale;
+  for (size_t c = 0; c <= k; c++)
+    outer->state.factor[k + qf * c] *= scale;
+  hlm_scale_inverse(outer, k, x);
+}
+
+static status move_nested(hlm_crossed *m, const hlm_nesting *nest,
+                          const scan_control *control) {
+  const hlm_crossed_data *data = &m->data;
+  const size_t qf = data->bar[nest->outer].q, qg = data->bar[nest->inner].q;
+  const size_t groups = data->bar[nest->outer].groups, shared = nest->shared;
+  double *u = m->state.u + data->first[nest->outer];
+  double *v = m->state.u + data->first[nest->inner];
+  normals_draw(&control->generator, m->normals, shared * groups);
+  linalg_inverse_from_cholesky(m->bar[nest->outer].state.factor, qf, m->outer);
+  linalg_inverse_from_cholesky(m->bar[nest->inner].state.factor, qg, m->inner);
+  sum_inner(m, nest);
+  /* the moves stand where the normals were */
+  for (size_t j = 0; j < groups; j++) {
+    const status outcome = draw_move(m, nest, j);
+    if (outcome != STATUS_OK)
+      return outcome;
+    for (size_t k = 0; k < shared; k++) {
+      m->normals[k + shared * j] = m->move[k];
+      u[(size_t)nest->outer_term[k] + qf * j] += m->move[k];
+    }
+  }
+  for (size_t j = 0; j < data->bar[nest->inner].groups; j++)
+    for (size_t k = 0; k < shared; k++)
+      v[(size_t)nest->inner_term[k] + qg * j] -=
+        m->normals[k + shared * (size_t)nest->parent[j]];
+  memcpy(m->bar[nest->outer].inverse, m->outer, qf * qf * sizeof *m->outer);
+  for (size_t k = 0; k < shared; k++)
+    scale_nested(m, nest, k);
+  return STATUS_OK;
+}
+
+/* ---- the noise --------------------------------------------------------------------- */
+
+/* sum_i v_i (y_i - x_i'b - sum_f z_fi'u_f)^2 */
+static double residual_squares(hlm_crossed *m, int threads) {
+  const hlm_crossed_data *data = &m->data;
+  const size_t p = data->p, length = parts_length(data->n, ROWS);
+  const int parts = (int)parts_count(data->n, ROWS);
+  const double *b = m->bar[data->bars - 1].b;
+  const int team =
+    parts_team((double)data->n * (double)(p + data->bars), threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t end = first + length < data->n ? first + length : data->n;
+    double sum = 0.0;
+    for (size_t i = first; i < end; i++) {
+      const double gap = data->y[i] - linalg_inner(data->x + p * i, b, p) -
+                         row_times(&data->rows, i, m->state.u);
+      sum += gap * gap;
+    }
+    m->part[part] = sum;
+  }
+  double sum = 0.0;
+  for (int part = 0; part < parts; part++)
+    sum += m->part[part];
+  return sum;
+}
+
+status hlm_crossed_sweep(void *model, const scan_control *control) {
+  hlm_crossed *m = model;
+  const hlm_crossed_data *data = &m->data;
+  status outcome = STATUS_OK;
+  for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++)
+    outcome = draw_bar(m, f, control);
+  for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
+    outcome = move_nested(m, data->nesting + i, control);
+  if (outcome != STATUS_OK)
+    return outcome;
+  m->squares = residual_squares(m, control->threads);
+  if (!data->known) {
+    const double shape = data->shape + 0.5 * (double)data->n;
+    const double rate = data->rate + 0.5 * m->squares;
+    *m->state.beta = exp(rdist_log_gamma(shape) - log(rate));
+  }
+  const int sound =
+    *m->state.beta > 0.0 && isfinite(*m->state.beta) && isfinite(m->squares);
+  return sound ? STATUS_OK : STATUS_NOT_FINITE;
+}
+
+/* ---- the stored quantities ----------------------------------------------------------- */
+
+size_t hlm_crossed_columns(const hlm_crossed_data *data) {
+  size_t columns = data->p + (data->known ? 1 : 2);
+  for (size_t f = 0; f < data->bars; f++) {
+    const hlm_data *bar = data->bar + f;
+    columns += bar->q + (bar->diagonal ? 0 : bar->q * (bar->q - 1) / 2) +
+               (data->keep ? bar->q * bar->groups : 0);
+  }
+  return columns;
+}
+
+void hlm_crossed_record(void *model, double *row, size_t stride) {
+  hlm_crossed *m = model;
+  const hlm_crossed_data *data = &m->data;
+  const double beta = *m->state.beta;
+  double *next = row;
+  for (size_t k = 0; k < data->p; k++, next += stride)
+    *next = m->state.b[k];
+  for (size_t f = 0; f < data->bars; f++)
+    next = hlm_record_covariance(m->bar + f, next, stride);
+  if (!data->known) {
+    *next = 1.0 / sqrt(beta);
+    next += stride;
+  }
+  *next = 0.5 * ((double)data->n * (log(beta) - LOG_2PI) + data->log_weights -
+                 beta * m->squares);
+  for (size_t f = 0; data->keep && f < data->bars; f++) {
+    const hlm_data *bar = data->bar + f;
+    const double *u = m->state.u + data->first[f];
+    for (size_t j = 0; j < bar->groups; j++)
+      for (size_t k = 0; k < bar->q; k++)
+        *(next += stride) = u[k + bar->q * j];
+  }
+}
