@@ -421,7 +421,7 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 
 # Whether a run under a rule ended before it did, because no more draws help.
 is_short_of <- function(fit, rule) {
-  fit_part(fit, "running")$draws < rule$max_draws &&
+  draws_made(fit) < rule$max_draws &&
     length(doubt_words(fit_part(fit, "run")$doubts, "improper")) > 0L
 }
 
@@ -464,7 +464,9 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
       "the rule ends"
     }
     count <- attr(table, "draws")
-    " after {format_number(count)} draws, where {ends}"
+    total <- draws_made(fit)
+    kept <- if (total > count) " ({format_number(count)} kept)"
+    paste0(" after {format_number(total)} draws", kept, ", where {ends}")
   }
   warn_gibbsite(
     c(
