@@ -417,10 +417,12 @@ check_writable <- function(directory, arg, call) {
 #' the topics of [gibbs_lda()], the allocation probabilities of [gibbs_gmm()] and
 #' the predictions of [gibbs_bmf()], are over all draws.
 #'
-#' The number is larger if the rule needs more: `every`, or 10 times `ess`
-#' divided by the number of chains. It is smaller if the option
-#' `gibbsite.max_draws_mb` leaves no room for as many and those of a round, but
-#' never smaller than `every`.
+#' The number is smaller for a model with more than some 200 quantities: as many
+#' draws as take 25 MB in all chains together. It is larger if the rule needs
+#' more: `every`, or 10 times `ess` divided by the number of chains (1,000 by
+#' default). While a round runs, its draws are held too; if the option
+#' `gibbsite.max_draws_mb` has no room for them and for `every` more, the run is
+#' refused, or ends after one round if `max_draws` is not given.
 #'
 #' A fixed number of draws is never thinned: neither `draws` without a rule, nor
 #' that of [extend()] without one. `extend(fit, n)` adds `n` draws that are as
@@ -534,17 +536,22 @@ resolve_until <- function(rule, draws, call) {
   )
 }
 
-# The rule with `kept`, the number of draws that a chain keeps at most: as many as
-# the memory for draws holds beside those of a round. A cap by default is raised
-# for few observations, whose sweeps are quick.
+# The rule with `kept`, the number of draws that a chain keeps at most, for which,
+# and for those of a round, there must be room. A cap by default is raised for few
+# observations, whose sweeps are quick.
 complete_rule <- function(running, model, call) {
   rule <- running$stop_when
   if (is.null(rule)) {
     return(running)
   }
-  room <- floor(gibbsite_option("max_draws_mb", call = call) * 2^20 / 8 /
-                  (running$chains * length(model$columns)))
-  wanted <- max(kept_at_least, ceiling(10 * rule$ess / running$chains))
+  fit_in <- function(mb) {
+    floor(mb * 2^20 / (8 * running$chains * length(model$columns)))
+  }
+  room <- fit_in(gibbsite_option("max_draws_mb", call = call))
+  wanted <- max(
+    min(most_kept$draws, fit_in(most_kept$mb)),
+    ceiling(10 * rule$ess / running$chains)
+  )
   rule$kept <- max(rule$every, min(wanted, room - rule$every))
   if (isTRUE(attr(rule, "by_default"))) {
     few <- !is.na(model$nobs) && model$nobs <= 1000
@@ -559,8 +566,9 @@ complete_rule <- function(running, model, call) {
   running
 }
 
-# A chain under a rule keeps this many draws, or more if the rule needs them.
-kept_at_least <- 4000
+# Under a rule a chain keeps as many draws, and all chains as many megabytes of
+# them, unless the rule needs more.
+most_kept <- list(draws = 4000, mb = 25)
 
 whole_rounds <- function(max_draws, every) {
   cap <- every * (max_draws %/% every)

@@ -94,7 +94,7 @@ test_that("segments and workers do not change where draws go", {
   expect_true(identical_fit(again(cores = 2), fit))
 })
 
-interrupt_everywhere <- function(kept) {
+interrupt_everywhere <- function(kept, by) {
   few_kept(kept)
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
@@ -109,7 +109,7 @@ interrupt_everywhere <- function(kept) {
   expect_gt(part_of(whole, "burnin"), 13)
   end <- attr(whole, "chains")[[1]]$state$sweep
   seen <- 0
-  for (at in seq(1, 2 * end, by = 3)) {
+  for (at in seq(1, 2 * end, by = by)) {
     count <- 0
     withr::local_options(probe.segment = function(state) {
       count <<- count + 1
@@ -134,8 +134,8 @@ interrupt_everywhere <- function(kept) {
 
 test_that("a run interrupted at any place goes on to the same bits", {
   skip_long()
-  expect_null(part_of(interrupt_everywhere(4000), "stride"))
-  expect_gt(part_of(interrupt_everywhere(8), "stride"), 2)
+  expect_null(part_of(interrupt_everywhere(4000, 3), "stride"))
+  expect_gt(part_of(interrupt_everywhere(8, 5), "stride"), 2)
 })
 
 test_that("averages that began after the draws shown are known to be later", {
@@ -420,4 +420,21 @@ test_that("fits of completed data sets that keep other draws are combined", {
   long <- fit(cars, 80, 2)
   both <- combine_fits(short, long, data = "imputed")
   expect_identical(coda::mcpar(both[[1]]), c(7, 45, 2))
+})
+
+test_that("a rule keeps draws by their number and by their size", {
+  kept <- function(columns, ess = 400, every = 1000, chains = 4) {
+    rule <- gibbsite:::resolve_until(until(ess = ess, every = every), every)
+    gibbsite:::complete_rule(
+      list(stop_when = rule, chains = chains),
+      list(columns = character(columns), nobs = 1), NULL
+    )$stop_when$kept
+  }
+  expect_identical(kept(20), 4000)
+  expect_identical(kept(20, chains = 2), 4000)
+  expect_identical(kept(400), floor(25 * 2^20 / (8 * 4 * 400)))
+  # never fewer than the rule needs
+  expect_identical(kept(4000, every = 100), 1000)
+  expect_identical(kept(20, ess = 4000), 10000)
+  expect_identical(kept(20, every = 6000), 6000)
 })
