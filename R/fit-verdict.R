@@ -156,6 +156,24 @@ cause_lines <- function(table) {
   )
 }
 
+# Why chains have not converged, in a few words. table: NULL if no quantity moved.
+reason_words <- function(table) {
+  if (is.null(table) || all(table$constant)) {
+    return("no quantity moved")
+  }
+  kind <- attr(table, "cause")$kind %||% "none"
+  words <- switch(kind,
+    target = "the density is doubtful", climbing = "not yet at the posterior",
+    burnin = "the burn-in is too short", stuck = "the chains are stuck",
+    short = if (attr(table, "cause")$slow) {
+      "the chains mix slowly"
+    } else {
+      "too few draws"
+    }
+  )
+  paste0(worst_words(table), if (!is.null(words)) paste0(": ", words))
+}
+
 # "all chains", "the chain", "chains 1 and 3"
 chains_words <- function(which, chains) {
   if (length(which) == chains) {
@@ -419,12 +437,6 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 
 # ---- At the end of a run ----------------------------------------------------
 
-# Whether a run under a rule ended before it did, because no more draws help.
-is_short_of <- function(fit, rule) {
-  draws_made(fit) < rule$max_draws &&
-    length(doubt_words(fit_part(fit, "run")$doubts, "improper")) > 0L
-}
-
 # The warning at the end of a run: the worst quantity, the cause and what to
 # type next. Its class is "gibbsite_warning_convergence", and also
 # "gibbsite_warning_cap" if a stopping rule did not hold: its thresholds count.
@@ -456,10 +468,10 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
-    ends <- if (is_short_of(fit, rule)) {
-      "the run ends"
-    } else if (identical(fit_part(fit, "run")$outcome, "time")) {
+    ends <- if (identical(fit_part(fit, "run")$outcome, "time")) {
       "the time of the rule ends"
+    } else if (draws_made(fit) < rule$max_draws) {
+      "the run ends"
     } else {
       "the rule ends"
     }

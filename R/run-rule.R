@@ -11,7 +11,8 @@ leg_end <- function(common, rule, goal) {
 }
 
 # The check of the rule: "met", "drop" (the draws so far become burn-in) or
-# "go on"; `suspect`, a quantity that has not converged, and the table of it, for
+# "go on"; `vain`, for a rule that gives up a run which will not converge;
+# `suspect`, a quantity that has not converged, and the table of it, for
 # the words of a run that goes on. Draws before the last new beginning are not
 # judged. `suspect`: that of the check before. It is often still the one that
 # fails, and one quantity that fails is enough.
@@ -31,7 +32,8 @@ rule_verdict <- function(job, rule, common, suspect) {
   inner <- model_inner(job$model)
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
-  if (!drop && !is.null(suspect)) {
+  several <- drop || isTRUE(rule$gives_up)
+  if (!several && !is.null(suspect)) {
     table <- convergence_table(
       invariants[, , suspect, drop = FALSE], rule$rhat, rule$ess, inner
     )
@@ -40,15 +42,26 @@ rule_verdict <- function(job, rule, common, suspect) {
     }
   }
   table <- unconverged(
-    invariants, rule$rhat, rule$ess, inner, first = if (drop) 10 else 1
+    invariants, rule$rhat, rule$ess, inner, first = if (several) 10 else 1
   )
   if (is.null(table)) {
     return(list(verdict = "met", suspect = NULL))
   }
   list(
     verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
-    suspect = table$variable[[which.max(distances(table))]], table = table
+    suspect = table$variable[[which.max(distances(table))]], table = table,
+    vain = isTRUE(rule$gives_up) && is_given_up(job, common, invariants, table)
   )
+}
+
+# Whether chains that have not converged are stuck; or need more than twice the
+# draws that are left, which is asked in the second quarter of all.
+is_given_up <- function(job, common, invariants, table) {
+  judged <- invariants[, , table$variable, drop = FALSE]
+  needed <- stride_of(job) * more_draws(table)
+  identical(find_cause(judged, table)$kind, "stuck") ||
+    4 * common >= job$goal && 2 * common <= job$goal &&
+      needed > 2 * (job$goal - common)
 }
 
 is_checked <- function(rule, common) {

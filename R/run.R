@@ -302,7 +302,8 @@ drive_legs <- function(job, run) {
     job <- keep_fewer(job, rule, common)
     check <- rule_verdict(job, rule, common, check$suspect)
     failed <- !is.null(check$suspect)
-    vain <- doubtful && common > 0 || failed && !asked && is_hopeless(job)
+    vain <- doubtful && common > 0 || failed && !asked && is_hopeless(job) ||
+      isTRUE(check$vain)
     asked <- asked || failed
     ended <- end_of_run(job, check, common, vain)
     if (!is.null(ended)) {
