@@ -49,9 +49,10 @@
 #' A line below the table names each mixture or factorisation whose chains have
 #' not converged, with the reason, and those of which some folds have not. Folds
 #' of a fit that was made by a rule (without `draws`) run by its rule, and are
-#' given up early where they will not converge, as those of [kfold()][kfold]. The
-#' time of `until(seconds = )` is that of each fit and of each fold: fits made by
-#' `stop_when = until(seconds = 60)` take a minute each, whatever their `k`.
+#' given up early where they will not converge, as those of [kfold()][kfold].
+#' The time of `until(seconds = )` is that of each fit and of each fold: fits
+#' made by `stop_when = until(seconds = 60)` take a minute each, whatever their
+#' `k`.
 #'
 #' @section How sure a difference is:
 #' `difference` is how much worse a fit is by the criterion than the best one.
@@ -263,8 +264,8 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
   list(scores = out, slow = slow)
 }
 
-# A sentence for each fit that has not converged, and for each of which some folds
-# have not. slow: of fit_folds(), or NULL.
+# A sentence for each fit that has not converged, and for each of which some
+# folds have not. slow: of fit_folds(), or NULL.
 slow_notes <- function(fits, names, slow = NULL, folds = NULL) {
   notes <- lapply(seq_along(fits), function(i) {
     table <- judged(fits[[i]], 1.01, 400, NULL)

@@ -16,10 +16,10 @@
 #'
 #' If the fit was made by a rule ([until()], the default without `draws`), each
 #' fold runs by the same rule, with the burn-in of the fit and for at most as
-#' many draws as the fit has made. It is given up at the check at which its chains
-#' are found to be stuck, or would need more than twice the draws that are left.
-#' The time of `until(seconds = )` is that of each fold. Folds that have not
-#' converged are counted, with the reason.
+#' many draws as the fit has made. It is given up at the check at which its
+#' chains are found to be stuck, or would need more than twice the draws that
+#' are left. The time of `until(seconds = )` is that of each fold. Folds that
+#' have not converged are counted, with the reason.
 #'
 #' The intercept of [gibbs_lm()] and [gibbs_hlm()] has its prior at the means of
 #' the predictors (not where they are 0): in a fold at the means over the rows
@@ -286,11 +286,12 @@ fold_running <- function(fit, seed, cores) {
 
 warn_slow_folds <- function(slow, count, name, call) {
   if (length(slow) > 0L) {
+    folds <- utils::head(names(slow), 5L)
     warn_gibbsite(
       c("{.fn kfold} of {name}, {count} folds: the chains of
          {length(slow)} fit{?s} have not converged,
-         {cli::qty(slow)}without fold{?s} {.val {utils::head(names(slow), 5L)}}.",
-        x = "Without fold {.val {names(slow)[[1L]]}}: {slow[[1L]]}.",
+         {cli::qty(slow)}without fold{?s} {.val {folds}}.",
+        x = "Without fold {.val {folds[[1L]]}}: {slow[[1L]]}.",
         i = "Use a fit with more draws."),
       class = "convergence", call = call
     )

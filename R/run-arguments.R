@@ -362,11 +362,11 @@ check_writable <- function(directory, arg, call) {
 #' thresholds, or until the cap is reached. Every sampler but [gibbs_lda()] runs
 #' by this rule if `draws` is not given.
 #'
-#' The rule is checked only after whole rounds of `every` draws, counted from the
-#' first one, when all chains have the same number of draws. The stopping point
-#' therefore depends on the draws alone: it does not depend on the speed of the
-#' machine, on threads or cores, or on whether the run was interrupted and
-#' continued. A warning says when a run stops at the cap.
+#' The rule is checked only after whole rounds of `every` draws, counted from
+#' the first one, when all chains have the same number of draws. The stopping
+#' point therefore depends on the draws alone: it does not depend on the speed
+#' of the machine, on threads or cores, or on whether the run was interrupted
+#' and continued. A warning says when a run stops at the cap.
 #'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number
@@ -410,12 +410,12 @@ check_writable <- function(directory, arg, call) {
 #' depends on the number of draws alone: a run in one piece, one that was
 #' interrupted and one that was resumed keep the same draws.
 #'
-#' R-hat and the effective sample sizes are those of the kept draws, both for the
-#' rule and for the fit. Of a chain that mixes slowly neighbouring draws say
+#' R-hat and the effective sample sizes are those of the kept draws, both for
+#' the rule and for the fit. Of a chain that mixes slowly neighbouring draws say
 #' nearly the same, so that little is lost; the effective sample size of all
 #' draws is a little larger. Averages that are made as the chains run, such as
-#' the topics of [gibbs_lda()], the allocation probabilities of [gibbs_gmm()] and
-#' the predictions of [gibbs_bmf()], are over all draws.
+#' the topics of [gibbs_lda()], the allocation probabilities of [gibbs_gmm()]
+#' and the predictions of [gibbs_bmf()], are over all draws.
 #'
 #' The number is smaller for a model with more than some 200 quantities: as many
 #' draws as take 25 MB in all chains together. It is larger if the rule needs
@@ -536,9 +536,9 @@ resolve_until <- function(rule, draws, call) {
   )
 }
 
-# The rule with `kept`, the number of draws that a chain keeps at most, for which,
-# and for those of a round, there must be room. A cap by default is raised for few
-# observations, whose sweeps are quick.
+# The rule with `kept`, the number of draws that a chain keeps at most, for
+# which, and for those of a round, there must be room. A cap by default is
+# raised for few observations, whose sweeps are quick.
 complete_rule <- function(running, model, call) {
   rule <- running$stop_when
   if (is.null(rule)) {

@@ -1,7 +1,7 @@
 # Which of its draws a chain keeps. A long run under a rule keeps each 2nd, 4th,
 # 8th, ... draw: the chain has `left` and `stride`. They change only at a check,
-# before the draws are judged, and depend on the number of draws alone. The model
-# makes all draws, and averages over all of them.
+# before the draws are judged, and depend on the number of draws alone. The
+# model makes all draws, and averages over all of them.
 
 # The sweep at which a chain has made `draws` draws.
 sweep_of <- function(running, draws) running$burnin + draws * running$thin
@@ -51,9 +51,9 @@ least_stride <- function(rule, draws) {
 
 # ---- In a fit and in a job --------------------------------------------------
 
-# The running arguments of a fit count kept draws: `thin` is the number of sweeps
-# between them, and `stride`, if it is not 1, the number of draws that the chain
-# has made for each.
+# The running arguments of a fit count kept draws: `thin` is the number of
+# sweeps between them, and `stride`, if it is not 1, the number of draws that
+# the chain has made for each.
 running_of_fit <- function(running, stride) {
   running$stride <- if (stride > 1) stride
   times_thin(running, stride)

@@ -72,13 +72,13 @@ is_checked <- function(rule, common) {
 # not say that it has.
 surely_fails <- function(table) !table$ok && table$finite && !table$constant
 
-# ---- Draws that are kept ------------------------------------------------------
+# ---- Draws that are kept -----------------------------------------------------
 
 # Gives up draws at a check, if there are more than the rule keeps. R/run-kept.R
-# says how. `left` is the last beginning, or the one before if the draws have just
-# begun anew: may_drop() then takes care that the kept draws have the same places
-# from both. All chains are written before, so that no chain in a checkpoint lacks
-# draws with which another one must still be judged.
+# says how. `left` is the last beginning, or the one before if the draws have
+# just begun anew: may_drop() then takes care that the kept draws have the same
+# places from both. All chains are written before, so that no chain in a
+# checkpoint lacks draws with which another one must still be judged.
 keep_fewer <- function(job, rule, common) {
   left <- draws_to_leave_out(job)
   if (!is_checked(rule, common) || draws_dropped(job) > left) {
@@ -101,9 +101,9 @@ keep_fewer <- function(job, rule, common) {
 # end of the run's own burn-in, so that at least half of the draws go. The cap
 # must leave room for as many again.
 #
-# A chain records in `from` the sweeps after which its draws began anew: the run's
-# own burn-in first. Its averages begin anew with them. The draws before are
-# deleted after the next round.
+# A chain records in `from` the sweeps after which its draws began anew: the
+# run's own burn-in first. Its averages begin anew with them. The draws before
+# are deleted after the next round.
 
 # Draws of the job before its chains began anew for the last time. A chain that
 # was read from a checkpoint may be behind the others by one.
