@@ -170,7 +170,7 @@ test_that("topics are judged by the agreement of chains", {
   # the number is that of the print of a fit
   fit <- topics(3)[[1]]
   same <- gibbsite:::same_topics(fit)
-  expect_output(print(fit), paste0("Topics: ", same, " of 3 are the same"))
+  expect_output(print(fit), gibbsite:::same_words(seq_len(3) <= same))
 })
 
 test_that("a comparison prints, and its picture has the two criteria", {
