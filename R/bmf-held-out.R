@@ -342,7 +342,7 @@ model_compare_k.bmf_model <- function(model, fits, names, settings, call) {
     }, 0),
     notes = c(
       paste0("interval_score: of intervals of ", percent(level)), apart,
-      slow_note(done$slow, names)
+      slow_notes(fits, names, done$slow, settings$folds)
     )
   )
 }

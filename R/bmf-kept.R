@@ -14,7 +14,9 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
   numbers <- lapply(states, function(state) bmf_kept(model, state))
   common <- Reduce(intersect, numbers)
-  averaged <- fit_part(fit, "running")$draws - draws_before_averages(fit)
+  running <- fit_part(fit, "running")
+  averaged <- stride_in(running) *
+    (running$draws - draws_before_averages(fit))
   if (averaged <= 0) {
     abort_no_averages("The factors that predictions use", call)
   }

@@ -290,6 +290,6 @@ running_error <- function(fit, shown) {
   }
   list(
     error = error, sweep = as.numeric(running$burnin) +
-      numbers[seq_len(rows)] * as.numeric(running$thin)
+      numbers[seq_len(rows)] * running_of_job(running)$thin
   )
 }

@@ -194,7 +194,7 @@ check_same_runs <- function(fits, call) {
       "prior" = model$prior,
       "data" = model$data_hash,
       "burnin" = as.numeric(running$burnin),
-      "thin" = as.numeric(running$thin),
+      "thin" = c(as.numeric(running$thin), stride_in(running)),
       "number of draws" = as.numeric(running$draws),
       "keep" = running$keep,
       "kind of generator" = running$rng_kind
@@ -219,8 +219,10 @@ check_same_runs <- function(fits, call) {
           i = switch(what,
             "number of draws" =
               "Bring them to one length with {.fn extend} first.",
-            burnin = "Give {.arg draws} and {.arg burnin} in both calls:
-              without {.arg draws} a run may add burn-in (see {.fn until})."
+            thin = ,
+            burnin = "Give {.arg draws}, {.arg burnin} and {.arg thin} in both
+              calls: without {.arg draws} a run may add burn-in, and keep fewer
+              draws (see {.fn until})."
           )),
         call = call
       )
@@ -306,6 +308,7 @@ mix_fits <- function(fits, call) {
   check_mixed_kinds(fits, call)
   check_same_models(fits, call)
   check_different_data(fits, call)
+  fits <- with_one_thin(fits)
   draws <- vapply(fits, shown_draws, 0)
   if (any(draws != draws[[1L]])) {
     least <- min(draws)
@@ -333,6 +336,14 @@ mix_fits <- function(fits, call) {
     model = model, running = running, chains = do.call(c, each("chains")),
     run = united_run(each("run"))
   )
+}
+
+# Fits whose draws are as many sweeps apart as those of the longest run.
+with_one_thin <- function(fits) {
+  thin <- vapply(fits, function(fit) fit_part(fit, "running")$thin, 0)
+  Map(function(fit, step) {
+    windowed(fit, step, shown_draws(fit), step)
+  }, fits, max(thin) / thin)
 }
 
 # Fits whose draws have the same meaning in every data set.
@@ -408,7 +419,7 @@ mixed_parts <- function(fit) {
     "rows" = if (!is.null(rows)) list(nrow(rows), rownames(rows)),
     "groups" = model$levels,
     "prior" = class(model$prior),
-    "thin" = as.numeric(fit_part(fit, "running")$thin),
+    "thin" = running_of_job(fit_part(fit, "running"))$thin,
     "number of chains" = length(fit)
   )
 }

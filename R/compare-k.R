@@ -45,6 +45,15 @@
 #' With a `link` it is a log probability, and with a `range` a log probability
 #' at its ends: `lpd` is `NA` where fits differ in these, and a note says so.
 #'
+#' @section Fits that have not converged:
+#' A line below the table names each mixture or factorisation whose chains have
+#' not converged, with the reason, and those of which some folds have not. Folds
+#' of a fit that was made by a rule (without `draws`) run by its rule, and are
+#' given up early where they will not converge, as those of [kfold()][kfold].
+#' The time of `until(seconds = )` is that of each fit and of each fold: fits
+#' made by `stop_when = until(seconds = 60)` take a minute each, whatever their
+#' `k`.
+#'
 #' @section How sure a difference is:
 #' `difference` is how much worse a fit is by the criterion than the best one.
 #' `difference_se` is its standard error. For log evidences it comes from their
@@ -217,7 +226,7 @@ sure_words <- function(difference, se, evidence, relevant = 0) {
 # For each fit and each fold what score(fit, held, common) returns of the fit
 # without the elements `held`: a list by fit of lists by fold. prepare(held):
 # `common`, what all fits take from the fold, such as random halves. With
-# `slow`: the numbers of fits of which a run has not converged.
+# `slow`: for each fit why runs of it have not converged, an element a fold.
 fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
   count <- settings$folds
   if (count > elements) {
@@ -235,7 +244,7 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
   }, call)$value
   tick <- part_counter("Folds", count * length(fits), settings$progress)
   out <- rep(list(vector("list", count)), length(fits))
-  slow <- logical(length(fits))
+  slow <- rep(list(character()), length(fits))
   for (fold in seq_len(count)) {
     held <- which(plan$folds == fold)
     seed <- plan$seeds[[fold]]
@@ -244,7 +253,7 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
     )$value
     for (i in seq_along(fits)) {
       one <- fit_fold(fits[[i]], held, NULL, seed, settings$cores, fold, call)
-      slow[[i]] <- slow[[i]] || one$slow
+      slow[[i]] <- c(slow[[i]], one$slow)
       stream <- spare_stream(seed, length(fits[[i]]), "fold_score", call)
       out[[i]][[fold]] <- with_stream(
         stream, score(one$fit, held, common), call
@@ -252,14 +261,28 @@ fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
       tick()
     }
   }
-  list(scores = out, slow = which(slow))
+  list(scores = out, slow = slow)
 }
 
-slow_note <- function(slow, names) {
-  if (length(slow) > 0L) {
-    paste0("In some folds the chains of ", few_words(names[slow]),
-           " had not converged.")
-  }
+# A sentence for each fit that has not converged, and for each of which some
+# folds have not. slow: of fit_folds(), or NULL.
+slow_notes <- function(fits, names, slow = NULL, folds = NULL) {
+  notes <- lapply(seq_along(fits), function(i) {
+    table <- judged(fits[[i]], 1.01, 400, NULL)
+    in_folds <- slow[[i]]
+    c(
+      if (!table_converged(table)) {
+        paste0("Not converged: ", names[[i]], ", ", reason_words(table), ".")
+      },
+      if (length(in_folds) > 0L) {
+        paste0(
+          "Not converged: ", names[[i]], " in ", length(in_folds), " of ",
+          folds, " folds, ", in_folds[[1L]], "."
+        )
+      }
+    )
+  })
+  unlist(notes)
 }
 
 # ---- print and plot ----------------------------------------------------------

@@ -14,8 +14,9 @@
 #'
 #' @param object A fit, or the object that an interrupted run returned.
 #' @param draws Whole number, at least 1: how many more draws to keep in each
-#'   chain. Draws that faster chains of an interrupted run have made already
-#'   are used first.
+#'   chain, as many sweeps apart as those of the fit. With `stop_when` they are
+#'   the draws that are made at most ([until()]). Draws that faster chains of an
+#'   interrupted run have made already are used first.
 #' @param data The data, when the fit was made with `keep_data = FALSE` or went
 #'   through [drop_data()]; they must be those of the fit, as they were given to
 #'   it. For [gibbs_logistic()] they are `list(x = , y = )` with the model
@@ -93,40 +94,42 @@ extend.default <- function(object, ...) {
 
 # `draws` more kept draws in each chain of a fit (or a partial fit).
 continue_chains <- function(fit, draws, settings, stop_when, call) {
-  running <- attr(fit, "running")
+  stride <- stride_in(attr(fit, "running"))
+  running <- running_of_job(attr(fit, "running"))
   model <- attr(fit, "model")
   shown <- shown_draws(fit)
-  running$draws <- shown + draws
+  chains <- resume_chains(fit)
+  running$draws <- (shown + draws) * stride
   running["stop_when"] <- list(
-    continued_rule(stop_when, shown, draws, call)
+    continued_rule(stop_when, draws_made(fit), draws, call)
   )
   running[settings_names] <- settings[settings_names]
-  check_run_size(model, running, call)
-  chains <- resume_chains(fit)
+  running <- complete_rule(running, model, call)
+  check_run_size(model, running, call, stride)
   run <- attr(fit, "run")
   job <- new_job(
-    model, running, chains, run$call, shown = shown_in_chains(fit),
-    seconds = run$elapsed$total
+    model, running, chains, run$call, seconds = run$elapsed$total
   )
   run_job(job, call)
 }
 
-# The chains of a fit as the driver holds them: draws ahead of the common
-# length come first.
+# The chains of a fit as the driver holds them.
 resume_chains <- function(fit) {
-  shown <- shown_draws(fit)
+  shown <- shown_in_chains(fit)
   pending <- pending_in_chains(fit)
+  stride <- stride_in(attr(fit, "running"))
+  running <- running_of_job(attr(fit, "running"))
   seconds <- attr(fit, "run")$elapsed$chains
   chains <- attr(fit, "chains")
-  passing <- is_order_passing(chains, attr(fit, "running")$thin)
+  passing <- is_order_passing(chains, running$thin)
   lapply(seq_along(chains), function(k) {
     chain <- chains[[k]]
-    ahead <- pending[[k]]
+    parts <- list(shown[[k]], pending[[k]])
     new_chain(
       chain$state, chain$rng,
-      chunks = if (NROW(ahead) > 0) list(ahead) else list(),
-      drawn = shown + NROW(ahead), seconds = seconds[[k]], from = chain$from,
-      order = if (!passing) chain$order
+      chunks = parts[vapply(parts, NROW, 0L) > 0L],
+      drawn = draws_at(chain$state$sweep, running), seconds = seconds[[k]],
+      from = chain$from, order = if (!passing) chain$order, stride = stride
     )
   })
 }
@@ -307,7 +310,7 @@ resume <- function(path, data = NULL, ..., threads = 1,
   chains <- lapply(stored$chains, function(chain) {
     new_chain(
       chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds,
-      chain$from, chain$order
+      chain$from, chain$order, chain$left, chain$stride
     )
   })
   job <- new_job(model, c(stored$running, settings), chains, stored$call)

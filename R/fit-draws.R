@@ -297,6 +297,7 @@ windowed <- function(fit, first, last, step) {
   })
   running$burnin <- running$burnin + (first - step) * running$thin
   running$thin <- running$thin * step
+  running$stride <- NULL
   model <- attr(fit, "model")
   chains <- lapply(attr(fit, "chains"), function(chain) {
     chain$state <- model_without_averages(model, chain$state)

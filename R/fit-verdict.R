@@ -39,6 +39,7 @@ verdict_lines <- function(table) {
   thresholds <- attr(table, "thresholds")
   bad <- sum(!table$ok)
   c(
+    attr(table, "cause")$lead,
     paste0("Not converged: ", worst_words(table), "."),
     paste0(
       cli::pluralize("{bad} of {nrow(table)} quantit{?y/ies} "),
@@ -103,7 +104,8 @@ cause_lines <- function(table) {
     return(NULL)
   }
   switch(cause$kind,
-    target = cause$words,
+    target = ,
+    topics = cause$words,
     climbing = c(
       paste0(
         "Not yet at the posterior: ", cause$variable, " still rises in ",
@@ -156,6 +158,23 @@ cause_lines <- function(table) {
   )
 }
 
+# Why chains have not converged, in a few words. table: NULL if no quantity
+# moved.
+reason_words <- function(table) {
+  if (is.null(table) || all(table$constant)) {
+    return("no quantity moved")
+  }
+  cause <- attr(table, "cause")
+  words <- switch(cause$kind %||% "none",
+    target = "the density is doubtful",
+    topics = sub("[.]$", "", cause$lead),
+    climbing = "not yet at the posterior",
+    burnin = "the burn-in is too short", stuck = "the chains are stuck",
+    short = if (cause$slow) "the chains mix slowly" else "too few draws"
+  )
+  paste0(worst_words(table), if (!is.null(words)) paste0(": ", words))
+}
+
 # "all chains", "the chain", "chains 1 and 3"
 chains_words <- function(which, chains) {
   if (length(which) == chains) {
@@ -177,6 +196,7 @@ next_call <- function(table) {
     return(NULL)
   }
   switch(cause$kind,
+    topics = cause$call,
     target = "convergence(fit)",
     climbing = "plot(fit, type = \"trace\")",
     short = paste0("extend(fit, ", digits(cause$more), ")"),
@@ -205,6 +225,7 @@ explained <- function(table, fit, invariants) {
     )
     return(table)
   }
+  cause <- model_cause(fit_part(fit, "model"), fit, table, cause)
   if (is.null(cause)) {
     return(table)
   }
@@ -291,7 +312,7 @@ has_converged <- function(fit) {
 #'
 #' @section Causes:
 #' If the chains have not converged, `print()`, `summary()`, `convergence()` and
-#' the warning at the end of a run name one of five causes, and what to do:
+#' the warning at the end of a run name one of these causes, and what to do:
 #'
 #' * *The density.* [mh_sample()] has found that the log density cannot be that
 #'   of a distribution, or has found no peak of it (see
@@ -313,9 +334,14 @@ has_converged <- function(fit) {
 #'   by the number that is printed, which follows from the effective sample size
 #'   and R-hat. If the effective sample size is below a fiftieth of the draws,
 #'   the chains *mix slowly*, and the cure of the model is printed too.
+#' * *Topics.* Several chains of [gibbs_lda()] seldom agree on all topics. Unless
+#'   they are not yet at the posterior, the first line says how many topics are
+#'   the same in all chains and which are not, and the advice depends on that
+#'   alone.
 #'
 #' The attribute `cause` of the table of `convergence()` is a list with `kind`
-#' (`"target"`, `"climbing"`, `"burnin"`, `"stuck"` or `"short"`), `variable`,
+#' (`"target"`, `"climbing"`, `"burnin"`, `"stuck"`, `"short"` or `"topics"`),
+#' `variable`,
 #' `drop` (draws to leave out), `start` (the first sweep to keep), `more`
 #' (further draws), `seconds` (their time) and `burnin` (for a new run);
 #' `NULL` if the chains have converged.
@@ -420,12 +446,6 @@ as.data.frame.gibbsite_convergence <- function(x, ...) {
 
 # ---- At the end of a run ----------------------------------------------------
 
-# Whether a run under a rule ended before it did, because no more draws help.
-is_short_of <- function(fit, rule) {
-  fit_part(fit, "running")$draws < rule$max_draws &&
-    length(doubt_words(fit_part(fit, "run")$doubts, "improper")) > 0L
-}
-
 # The warning at the end of a run: the worst quantity, the cause and what to
 # type next. Its class is "gibbsite_warning_convergence", and also
 # "gibbsite_warning_cap" if a stopping rule did not hold: its thresholds count.
@@ -453,19 +473,21 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   }
   table <- explained(table, fit, invariants[, , table$variable, drop = FALSE])
   worst <- worst_words(table)
-  cause <- cause_lines(table)
+  cause <- c(attr(table, "cause")$lead, cause_lines(table))
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
-    ends <- if (is_short_of(fit, rule)) {
-      "the run ends"
-    } else if (identical(fit_part(fit, "run")$outcome, "time")) {
+    ends <- if (identical(fit_part(fit, "run")$outcome, "time")) {
       "the time of the rule ends"
+    } else if (draws_made(fit) < rule$max_draws) {
+      "the run ends"
     } else {
       "the rule ends"
     }
     count <- attr(table, "draws")
-    " after {format_number(count)} draws, where {ends}"
+    total <- draws_made(fit)
+    kept <- if (total > count) " ({format_number(count)} kept)"
+    paste0(" after {format_number(total)} draws", kept, ", where {ends}")
   }
   warn_gibbsite(
     c(

@@ -3,7 +3,8 @@
 #
 #   model    the model, with or without its data
 #   running  what determines the draws: draws, burnin, thin, chains, inits,
-#            keep, seed, rng_kind, stop_when, keep_data
+#            keep, seed, rng_kind, stop_when, keep_data; `stride` see
+#            R/run-kept.R
 #   chains   the state of each chain: list(state, rng, hash, from, order);
 #            `hash` is that of every draw the chain has made, shown or pending;
 #            `from` see R/run-rule.R, `order` see R/run-pool.R

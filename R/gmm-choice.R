@@ -32,7 +32,10 @@ model_compare_k.gmm_model <- function(model, fits, names, settings, call) {
     criterion = "log_evidence", second = "elpd_loo", evidence = TRUE,
     difference = value[[best]] - value,
     se = ifelse(seq_along(value) == best, 0, sqrt(se^2 + se[[best]]^2)),
-    notes = "probability: if all are equally probable beforehand"
+    notes = c(
+      "probability: if all are equally probable beforehand",
+      slow_notes(fits, names)
+    )
   )
 }
 

@@ -14,6 +14,13 @@
 #' fit has. Chains run where `cores` and [future::plan()] say, and the result is
 #' the same everywhere.
 #'
+#' If the fit was made by a rule ([until()], the default without `draws`), each
+#' fold runs by the same rule, with the burn-in of the fit and for at most as
+#' many draws as the fit has made. It is given up at the check at which its
+#' chains are found to be stuck, or would need more than twice the draws that
+#' are left. The time of `until(seconds = )` is that of each fold. Folds that
+#' have not converged are counted, with the reason.
+#'
 #' The intercept of [gibbs_lm()] and [gibbs_hlm()] has its prior at the means of
 #' the predictors (not where they are 0): in a fold at the means over the rows
 #' that are fitted. The scales of the prior stay those of the whole fit. So a
@@ -201,7 +208,7 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
     held <- which(as.integer(folds) == k)
     fold <- levels(folds)[[k]]
     one <- fit_fold(fit, held, by, seeds[[k]], cores, fold, call)
-    slow <- c(slow, if (one$slow) fold)
+    if (!is.null(one$slow)) slow[[fold]] <- one$slow
     # the random numbers of log_lik() come from another stream than the chains'
     stream <- spare_stream(seeds[[k]], length(fit), "fold", call)
     values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
@@ -216,9 +223,9 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
 }
 
 # list(fit, slow): the draws without the elements `held`, as a fit of the model
-# that evaluates these; `slow`: whether the chains have not converged.
+# that evaluates these; `slow`: NULL, or why the chains have not converged.
 fit_fold <- function(fit, held, by, seed, cores, name, call) {
-  slow <- FALSE
+  slow <- NULL
   done <- tryCatch(
     withCallingHandlers(
       {
@@ -231,7 +238,7 @@ fit_fold <- function(fit, held, by, seed, cores, name, call) {
         )
       },
       gibbsite_warning_convergence = function(cnd) {
-        slow <<- TRUE
+        slow <<- reason_words(cnd$table)
         rlang::cnd_muffle(cnd)
       },
       gibbsite_message = function(cnd) rlang::cnd_muffle(cnd)
@@ -243,8 +250,7 @@ fit_fold <- function(fit, held, by, seed, cores, name, call) {
       )
     }
   )
-  wanted <- fit_part(fit, "running")$draws
-  if (shown_draws(done$fit) < wanted) {
+  if (!fit_part(done$fit, "run")$outcome %in% endings) {
     abort_state(
       "The fit without fold {.val {name}} was interrupted.",
       call = call, class = "fold"
@@ -254,22 +260,38 @@ fit_fold <- function(fit, held, by, seed, cores, name, call) {
   list(fit = done$fit, slow = slow)
 }
 
-# The running arguments of the fit, for a run of as many draws.
+# The running arguments of the fit, for a run of as many draws; of a fit under a
+# rule, for a run under this rule of at most as many, which is given up early.
 fold_running <- function(fit, seed, cores) {
   earlier <- fit_part(fit, "running")
-  running(
+  rule <- earlier$stop_when
+  if (!is.null(rule)) {
+    earlier <- running_of_job(earlier)
+    earlier$draws <- min(rule$every, draws_made(fit))
+  }
+  running <- running(
     draws = earlier$draws, burnin = earlier$burnin, thin = earlier$thin,
     chains = length(fit), threads = fit_part(fit, "run")$threads %||% 1L,
-    cores = cores, seed = seed, progress = FALSE, keep_choices = character()
+    cores = cores, seed = seed, progress = FALSE, keep_choices = character(),
+    stop_when = if (!is.null(rule)) {
+      until(
+        rule$rhat, rule$ess, draws_made(fit), burnin = "fixed",
+        seconds = rule$seconds
+      )
+    }
   )
+  if (!is.null(rule)) running$stop_when$gives_up <- TRUE
+  running
 }
 
 warn_slow_folds <- function(slow, count, name, call) {
   if (length(slow) > 0L) {
+    folds <- utils::head(names(slow), 5L)
     warn_gibbsite(
       c("{.fn kfold} of {name}, {count} folds: the chains of
          {length(slow)} fit{?s} have not converged,
-         {cli::qty(slow)}without fold{?s} {.val {utils::head(slow, 5L)}}.",
+         {cli::qty(slow)}without fold{?s} {.val {folds}}.",
+        x = "Without fold {.val {folds[[1L]]}}: {slow[[1L]]}.",
         i = "Use a fit with more draws."),
       class = "convergence", call = call
     )

@@ -37,24 +37,60 @@ same_topics <- function(fit) {
 #' @exportS3Method
 model_next.lda_model <- function(model) c("top_terms(fit)", "predict(fit)")
 
-#' @exportS3Method
-model_notes.lda_model <- function(model, fit, table) {
+# list(agreement, pooled, switched): how far the chains agree on the topics,
+# NULL for one chain; the pooled topics; and lines on topics that became others.
+# NULL if the fit has no topics to compare.
+state_of_topics <- function(fit) {
+  model <- fit_part(fit, "model")
   if (!has_topics(fit) || model$k == 1L) {
     return(NULL)
   }
   several <- length(fit) > 1L
   topics <- chain_topics(fit, c("phi", if (several) "theta"))
-  sizes <- chain_sizes(fit)
   matched <- match_topics(fit, topics)
-  agreement <- if (several) topic_agreement(fit, topics, matched)
-  pooled <- pooled_topics(model, "phi", topics, sizes, matched)
-  switched <- switched_lines(pooled$switched)
-  unsure <- is.null(switched) && !table_converged(table)
+  pooled <- pooled_topics(model, "phi", topics, chain_sizes(fit), matched)
+  list(
+    agreement = if (several) topic_agreement(fit, topics, matched),
+    pooled = pooled, switched = switched_lines(pooled$switched)
+  )
+}
+
+# What several chains have in common, and the one advice that goes with it,
+# whichever quantity has not converged and for whichever reason.
+#' @exportS3Method
+model_cause.lda_model <- function(model, fit, table, cause) {
+  state <- state_of_topics(fit)
+  if (is.null(state$agreement) || identical(cause$kind, "climbing")) {
+    return(cause)
+  }
+  same <- state$agreement$affinity >= same_topic
+  more <- if (all(same) && is.null(state$switched)) more_draws(table) else 0
+  list(
+    kind = "topics", variable = table$variable[which.max(distances(table))],
+    drop = 0, more = more, lead = same_words(same),
+    words = state$switched %||% use_lines(
+      all(same), more,
+      seconds_of_sweeps(fit, more * fit_part(fit, "running")$thin)
+    ),
+    call = if (more > 0) {
+      paste0("extend(fit, ", digits(more), ")")
+    } else {
+      "top_terms(fit, chain = 1)"
+    }
+  )
+}
+
+#' @exportS3Method
+model_notes.lda_model <- function(model, fit, table) {
+  state <- state_of_topics(fit)
+  lines <- if (!is.null(state$agreement)) agreement_lines(state$agreement)
   c(
-    if (!is.null(agreement)) agreement_lines(agreement),
-    switched,
-    if (!is.null(agreement) && unsure) use_lines(agreement),
-    duplicate_lines(pooled)
+    if (identical(attr(table, "cause")$kind, "topics")) {
+      lines[-1L]
+    } else {
+      c(lines, state$switched)
+    },
+    if (!is.null(state)) duplicate_lines(state$pooled)
   )
 }
 
@@ -75,17 +111,40 @@ switched_lines <- function(switched, share = 0.05) {
   )
 }
 
+# same: for each topic, whether it is the same in all chains.
+same_words <- function(same) {
+  other <- which(!same)
+  if (length(other) == 0L) {
+    paste("All", length(same), "topics are the same in all chains.")
+  } else if (!any(same)) {
+    paste("None of the", length(same), "topics is the same in all chains.")
+  } else {
+    paste0(
+      sum(same), " of ", length(same), " topics ",
+      if (sum(same) == 1L) "is" else "are", " the same in all chains; ",
+      if (length(other) == 1L) "topic " else "topics ", and_words(other),
+      if (length(other) == 1L) " is not." else " are not."
+    )
+  }
+}
+
 # What can be used of chains that have not converged.
-use_lines <- function(agreement) {
-  if (all(agreement$affinity >= same_topic)) {
-    return(paste(
-      "The terms of the topics can be used; the quantities above are not yet",
-      "exact."
+use_lines <- function(all_same, more, seconds) {
+  if (all_same) {
+    return(paste0(
+      "The terms can be used; the other quantities are not yet exact: ",
+      "extend(fit, ", digits(more), ")", cost_words(seconds), "."
     ))
   }
   c(
-    "Topics that differ: use one chain (top_terms(fit, chain = 1),",
-    "predict(fit, chain = 1)), or try a longer burn-in or fewer topics."
+    paste(
+      "Read the topics of one chain: top_terms(fit, chain = 1),",
+      "predict(fit, chain = 1)."
+    ),
+    paste(
+      "A longer burn-in or fewer topics may bring the chains together;",
+      "more draws seldom do."
+    )
   )
 }
 

@@ -80,9 +80,10 @@
 #'
 #' @section Convergence:
 #' On real text an R-hat of 1.01 for every quantity takes very long runs, also
-#' where all chains show a reader the same topics. `print()` and `summary()`
-#' therefore say both: what has not converged, and how far the chains agree on
-#' the topics.
+#' where all chains show a reader the same topics. The verdict on chains that
+#' have not converged therefore begins with the topics: "6 of 8 topics are the
+#' same in all chains; topics 3 and 7 are not." Its advice is the same for all
+#' such fits. `print()` and `summary()` say how far the chains agree:
 #'
 #' * *Topics*: how many have an affinity (see [topic_estimates()]) of 0.9 or
 #'   more in all chains. On simulated texts the affinity was at least 0.99 with
@@ -97,8 +98,9 @@
 #'
 #' If all topics agree, their terms and the documents' shares can be used with
 #' the standard deviations of [topic_estimates()], which include the differences
-#' between chains. If some differ, use one chain, or try a longer burn-in or
-#' fewer topics. Pairs of topics with an affinity of 0.9 or more to each other
+#' between chains; more draws make the other quantities exact. If some differ,
+#' use one chain, or try a longer burn-in or fewer topics; more draws of the same
+#' chains seldom help. Pairs of topics with an affinity of 0.9 or more to each other
 #' and topics that hold less than a tenth of an equal share of the tokens are
 #' named: there may be too many topics.
 #'

@@ -177,6 +177,15 @@ key_of_blocks <- function(shown, words, title, members) {
   )
 }
 
+# Why the chains of a fit have not converged, and what to do: `cause` as
+# find_cause() gives it from the table of quantities, or a cause of the model's
+# own, list(kind, variable, drop, more, lead, words, call), where `lead` is the
+# first line of the verdict, `words` are the last ones and `call` is the next
+# call.
+model_cause <- function(model, fit, table, cause) UseMethod("model_cause")
+#' @exportS3Method
+model_cause.default <- function(model, fit, table, cause) cause
+
 # Further lines about the sampler's performance, for print() and summary().
 model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method

@@ -81,9 +81,15 @@ check_memory <- function(numbers, what, fewer, call, place = NULL) {
   }
 }
 
-# Checks the size of the draws that the chains of a run will store.
-check_run_size <- function(model, running, call) {
-  draws <- running$stop_when$max_draws %||% running$draws
+# Checks the size of the draws that the chains of a run will store: by a rule a
+# round more than are kept, otherwise one of `stride` draws.
+check_run_size <- function(model, running, call, stride = 1) {
+  rule <- running$stop_when
+  draws <- if (is.null(rule)) {
+    running$draws / stride
+  } else {
+    min(rule$max_draws, rule$kept + rule$every)
+  }
   columns <- length(model$columns)
   check_memory(
     draws * running$chains * columns,

@@ -23,7 +23,9 @@
 #'   many. `NULL` (the default of all samplers but [gibbs_lda()]): 1000, and
 #'   then more by the rule [until()] if the chains have not converged, so that
 #'   `draws = NULL` is `draws = 1000, stop_when = until()`. With a rule, the
-#'   rule decides how many draws are kept, and `draws` only sets its defaults.
+#'   rule decides how many draws are made, and `draws` only sets its defaults;
+#'   a chain then keeps some 4,000 of them at most, evenly spaced (see
+#'   [until()]).
 #' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
 #'   chain runs first and does not keep. A rule may add to them.
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
@@ -113,8 +115,9 @@
 #' power cut therefore loses only the sweeps since the last write, provided that
 #' the disk does not report a write as complete too early. A write takes some
 #' hundredths of a second for each chain. A run spaces its writes so that they
-#' take at most a twentieth of its time. (The first and the last write are
-#' always made, and can take a larger share of a run of a few seconds.)
+#' take at most a twentieth of its time. (The first and the last write, and one
+#' before a chain under a rule drops draws, are always made, and can take a
+#' larger share of a run of a few seconds.)
 #'
 #' One run at a time writes to a directory. A second one raises an error of
 #' class `gibbsite_error_lock` that names the process, its machine and its start
@@ -359,27 +362,11 @@ check_writable <- function(directory, arg, call) {
 #' thresholds, or until the cap is reached. Every sampler but [gibbs_lda()] runs
 #' by this rule if `draws` is not given.
 #'
-#' The rule is checked only after whole rounds of `every` kept draws, counted
-#' from the first one, when all chains have the same number of draws. The
-#' stopping point therefore depends on the draws alone: it does not depend on
-#' the speed of the machine, on threads or cores, or on whether the run was
-#' interrupted and continued. A warning says when a run stops at the cap.
-#'
-#' With `burnin = "auto"` the rule also adds to the burn-in. After 1, 2, 4, 8,
-#' ... rounds, if the draws do not meet the thresholds and more draws alone
-#' would not do (see the causes of [convergence()]: the burn-in is too short, or
-#' the chains are stuck; or the effective sample size is below 100), all draws
-#' so far become burn-in, as long as the cap leaves room for as many again. The
-#' kept draws, and all averages over them, begin anew there, and the rule is
-#' checked again after as many kept draws as were dropped. So at least half of
-#' the draws are dropped, and a run does not end because the chains agree by
-#' chance in a few draws. A message says how many were dropped.
-#'
-#' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
-#' alone. They are fixed in all draws after it, also in those that become
-#' burn-in later, because what the rule will leave out is not known when these
-#' are drawn. If the acceptance rate is poor after such a run, give a larger
-#' `burnin`.
+#' The rule is checked only after whole rounds of `every` draws, counted from
+#' the first one, when all chains have the same number of draws. The stopping
+#' point therefore depends on the draws alone: it does not depend on the speed
+#' of the machine, on threads or cores, or on whether the run was interrupted
+#' and continued. A warning says when a run stops at the cap.
 #'
 #' The same growing sample is checked repeatedly, so that the thresholds are met
 #' by chance a little more often than with a single check after a fixed number
@@ -398,17 +385,60 @@ check_writable <- function(directory, arg, call) {
 #' (2021) and the posterior package. Both are judged on quantities that do not
 #' depend on the labelling of components.
 #'
+#' @section Burn-in:
+#' With `burnin = "auto"` the rule also adds to the burn-in. After 1, 2, 4, 8,
+#' ... rounds, if the draws do not meet the thresholds and more draws alone
+#' would not do (see the causes of [convergence()]: the burn-in is too short, or
+#' the chains are stuck; or the effective sample size is below 100), all draws
+#' so far become burn-in, as long as the cap leaves room for as many again. The
+#' kept draws, and all averages over them, begin anew there, and the rule is
+#' checked again after as many kept draws as were dropped. So at least half of
+#' the draws go, and a run does not end by a few draws in which chains happen to
+#' agree. A message says how many were dropped.
+#'
+#' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
+#' alone. They are fixed in all draws after it, also in those that become
+#' burn-in later, because what the rule will leave out is not known when these
+#' are drawn. If the acceptance rate is poor after such a run, give a larger
+#' `burnin`.
+#'
+#' @section Draws that are kept:
+#' A chain keeps at most some 4,000 draws. When a check finds that it has more,
+#' every second one is dropped, and from then on every second one is kept; after
+#' as many kept draws again, every fourth one, and so on. So the `thin` of the
+#' fit ([coda::mcpar()], `print()`) is that of the call times 1, 2, 4, 8, ... It
+#' depends on the number of draws alone: a run in one piece, one that was
+#' interrupted and one that was resumed keep the same draws.
+#'
+#' R-hat and the effective sample sizes are those of the kept draws, both for
+#' the rule and for the fit. Of a chain that mixes slowly neighbouring draws say
+#' nearly the same, so that little is lost; the effective sample size of all
+#' draws is a little larger. Averages that are made as the chains run, such as
+#' the topics of [gibbs_lda()], the allocation probabilities of [gibbs_gmm()]
+#' and the predictions of [gibbs_bmf()], are over all draws.
+#'
+#' The number is smaller for a model with more than some 200 quantities: as many
+#' draws as take 25 MB in all chains together. It is larger if the rule needs
+#' more: `every`, or 10 times `ess` divided by the number of chains (1,000 by
+#' default). While a round runs, its draws are held too; if the option
+#' `gibbsite.max_draws_mb` has no room for them and for `every` more, the run is
+#' refused, or ends after one round if `max_draws` is not given.
+#'
+#' A fixed number of draws is never thinned: neither `draws` without a rule, nor
+#' that of [extend()] without one. `extend(fit, n)` adds `n` draws that are as
+#' many sweeps apart as those of `fit`. In `extend(fit, n, stop_when = until())`
+#' `n` counts the draws that are made, as `max_draws` does.
+#'
 #' @param rhat Number above 1 (default 1.01): the largest R-hat allowed. `Inf`
 #'   sets no limit.
 #' @param ess Number, 0 or more (default 400): the smallest effective sample
 #'   size allowed, over all chains together. 0 sets no limit.
 #' @param max_draws `NULL` or a whole number, `every` or more: the largest
-#'   number of draws kept in each chain. It is rounded down to whole rounds,
+#'   number of draws made in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
 #'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, and
-#'   60 times for at most 1,000 observations, in whole rounds, at least one, or
-#'   as many as the option `gibbsite.max_draws_mb` allows if they are fewer.
-#' @param every `NULL` or a whole number, 1 or more: the kept draws between two
+#'   60 times for at most 1,000 observations, in whole rounds, at least one.
+#' @param every `NULL` or a whole number, 1 or more: the draws made between two
 #'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become
 #'   burn-in.
@@ -482,7 +512,8 @@ check_one_round <- function(max_draws, every, call = rlang::caller_env(),
 }
 
 # The rule with its defaults filled in from `draws`, and the cap in whole
-# rounds; NULL stays NULL. A cap by default is marked for default_cap().
+# rounds; NULL stays NULL. A cap by default is marked for
+# complete_rule().
 resolve_until <- function(rule, draws, call) {
   if (is.null(rule)) return(NULL)
   own <- !is.null(rule$every)
@@ -505,21 +536,39 @@ resolve_until <- function(rule, draws, call) {
   )
 }
 
-# A cap by default is raised for few observations, whose sweeps are quick, and
-# lowered, in whole rounds, to what the memory for draws holds.
-default_cap <- function(running, model, call) {
+# The rule with `kept`, the number of draws that a chain keeps at most, for
+# which, and for those of a round, there must be room. A cap by default is
+# raised for few observations, whose sweeps are quick.
+complete_rule <- function(running, model, call) {
   rule <- running$stop_when
+  if (is.null(rule)) {
+    return(running)
+  }
+  fit_in <- function(mb) {
+    floor(mb * 2^20 / (8 * running$chains * length(model$columns)))
+  }
+  room <- fit_in(gibbsite_option("max_draws_mb", call = call))
+  wanted <- max(
+    min(most_kept$draws, fit_in(most_kept$mb)),
+    ceiling(10 * rule$ess / running$chains)
+  )
+  rule$kept <- max(rule$every, min(wanted, room - rule$every))
   if (isTRUE(attr(rule, "by_default"))) {
     few <- !is.na(model$nobs) && model$nobs <= 1000
-    rounds <- rule$max_draws / rule$every * (if (few) 3 else 1)
-    limit <- gibbsite_option("max_draws_mb", call = call) * 2^20 / 8
-    held <- limit / (running$chains * length(model$columns) * rule$every)
-    rule$max_draws <- rule$every * max(1, floor(min(rounds, held)))
+    rule$max_draws <- if (room < 2 * rule$every) {
+      rule$every
+    } else {
+      rule$max_draws * (if (few) 3 else 1)
+    }
     attr(rule, "by_default") <- NULL
-    running$stop_when <- rule
   }
+  running$stop_when <- rule
   running
 }
+
+# Under a rule a chain keeps as many draws, and all chains as many megabytes of
+# them, unless the rule needs more.
+most_kept <- list(draws = 4000, mb = 25)
 
 whole_rounds <- function(max_draws, every) {
   cap <- every * (max_draws %/% every)

@@ -3,7 +3,11 @@
 #   lock, owner              who writes here (R/run-file.R)
 #   data.rds                 model (with its data), running values, call: once
 #   chain-<k>/draws-0001.rds the draws since the one before: only ever added
-#   chain-<k>/state.rds      state, generator and the list of its draws' files
+#   chain-<k>/state.rds      state, generator and the list of its draws' files;
+#                            if not all draws are kept, `left` and `stride` of
+#                            the chain, and `grid`: for each file the number of
+#                            the first of its draws, and of the draws from one
+#                            to the next
 #
 # Every file (R/run-file.R) is written under a temporary name, flushed to the
 # disk and renamed; the directory's entry is flushed before anything relies on
@@ -131,6 +135,7 @@ new_checkpoint <- function(path, chains, run = NULL, owner = NULL) {
 
 nothing_written <- function(checkpoint, chains) {
   checkpoint$written <- rep(list(character()), chains)
+  checkpoint$grid <- rep(list(matrix(0, 0L, 2L)), chains)
   checkpoint$drawn <- numeric(chains)
   checkpoint$sweep <- rep(-1, chains)
 }
@@ -242,10 +247,14 @@ write_chain <- function(checkpoint, job, k, run) {
   folder <- file.path(checkpoint$path, paste0("chain-", k))
   dir.create(folder, showWarnings = FALSE)
   files <- checkpoint$written[[k]]
-  if (chain$drawn > checkpoint$drawn[[k]]) {
-    fresh <- chain_rows(job, k, checkpoint$drawn[[k]])
+  grid <- checkpoint$grid[[k]]
+  before <- kept_of(chain, checkpoint$drawn[[k]])
+  if (kept_of(chain) > before) {
     path <- file.path(folder, draws_file(length(files) + 1L))
-    files <- c(files, write_aside(path, "draws", run, fresh))
+    sum <- write_aside(path, "draws", run, rows_after(chain$chunks, before))
+    files <- c(files, sum)
+    first <- chain$left + chain$stride * (before + 1)
+    grid <- rbind(grid, c(first, chain$stride))
     put_in_place(path)
     sync_directory(folder)
   }
@@ -256,28 +265,30 @@ write_chain <- function(checkpoint, job, k, run) {
   )
   value$from <- chain$from
   value$order <- chain$order
+  if (chain$left > 0 || chain$stride > 1) {
+    value[c("left", "stride")] <- chain[c("left", "stride")]
+    value$grid <- grid
+  }
   write_aside(path, "state", run, value)
   put_in_place(path)
   sync_directory(folder)
   checkpoint$written[[k]] <- files
+  checkpoint$grid[[k]] <- grid
   checkpoint$drawn[[k]] <- chain$drawn
   checkpoint$sweep[[k]] <- chain$state$sweep
 }
 
 draws_file <- function(number) sprintf("draws-%04d.rds", number)
 
-# Draws from + 1, from + 2, ... of chain k, without the draws that are on disk
-# already.
-chain_rows <- function(job, k, from) {
-  parts <- c(job$shown[k], job$chains[[k]]$chunks)
-  parts <- parts[!vapply(parts, is.null, NA)]
+# The rows of matrices in one, without the first n.
+rows_after <- function(parts, n) {
   ends <- cumsum(vapply(parts, nrow, 0L))
   starts <- ends - vapply(parts, nrow, 0L)
-  parts <- parts[ends > from]
-  starts <- starts[ends > from]
-  if (starts[[1L]] < from) {
+  parts <- parts[ends > n]
+  starts <- starts[ends > n]
+  if (starts[[1L]] < n) {
     first <- parts[[1L]]
-    parts[[1L]] <- first[-seq_len(from - starts[[1L]]), , drop = FALSE]
+    parts[[1L]] <- first[-seq_len(n - starts[[1L]]), , drop = FALSE]
   }
   unname(do.call(rbind, parts))
 }

@@ -6,10 +6,10 @@ build_fit <- function(job, kept) {
   if (length(kept) == 0L) {
     return(NULL)
   }
-  job$shown <- job$shown[kept]
   job$chains <- job$chains[kept]
   job <- leave_out(job, draws_to_leave_out(job))
-  shown <- min(common_draws(job$chains), job$goal)
+  drawn <- min(common_draws(job$chains), job$goal)
+  shown <- kept_of(job$chains[[1L]], drawn)
   job$chains <- ordered_chains(job$model, job$chains)
   draws <- lapply(seq_along(job$chains), function(k) {
     fit_numbers(job$model, chain_draws(job, k), job$chains[[k]]$order)
@@ -20,7 +20,7 @@ build_fit <- function(job, kept) {
       unname(x[seq_len(nrow(x)) > shown, , drop = FALSE])
     })
   }
-  running <- job$running
+  running <- running_of_fit(job$running, stride_of(job))
   running$draws <- shown
   running$chains <- length(kept)
   if (is.list(running$inits)) {

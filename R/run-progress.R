@@ -83,7 +83,8 @@ progress_line <- function(job, end, check, done) {
       "judged after ", format_number(end), ", in about ", until(end), ". ", cap
     ))
   }
-  wanted <- common_draws(job$chains) + more_draws(check$table)
+  wanted <- common_draws(job$chains) +
+    stride_of(job) * more_draws(check$table)
   paste0(
     name, ": ", format_number(drawn), " draws of each chain. Not converged: ",
     worst_words(check$table), ". About ",

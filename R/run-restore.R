@@ -32,6 +32,7 @@ check_begun <- function(path, call) {
 remember_written <- function(checkpoint, stored) {
   checkpoint$run <- stored$run
   checkpoint$written <- lapply(stored$chains, function(chain) chain$files)
+  checkpoint$grid <- lapply(stored$chains, function(chain) chain$grid)
   checkpoint$drawn <- vapply(stored$chains, function(chain) chain$drawn, 0)
   checkpoint$sweep <- vapply(stored$chains, function(chain) {
     chain$state$sweep
@@ -73,11 +74,27 @@ read_chain <- function(path, k, run, top, call) {
     check_stored_draws(part$value, top$model$columns, file, call)
     part$value
   })
+  on_grid(chain, file, call)
+}
+
+# The chain with those of its stored draws that it keeps.
+on_grid <- function(chain, file, call) {
+  size <- vapply(chain$chunks, nrow, 0L)
+  all_kept <- is.null(chain$grid)
+  if (all_kept) {
+    chain$left <- 0
+    chain$stride <- 1
+    chain$grid <- cbind(cumsum(size) - size + 1, rep(1, length(size)))
+  } else {
+    number <- rep(chain$grid[, 1L], size) +
+      rep(chain$grid[, 2L], size) * (sequence(size) - 1)
+    chain$chunks <- thinned(chain$chunks, number, chain$left, chain$stride)
+  }
   rows <- sum(vapply(chain$chunks, nrow, 0L))
-  if (rows != chain$drawn) {
+  if (rows != kept_of(chain)) {
     abort_file(
-      file, paste0("counts ", format_number(chain$drawn), " draws; there are ",
-                   format_number(rows), "."),
+      file, paste0("counts ", format_number(kept_of(chain)),
+                   " draws; there are ", format_number(rows), "."),
       call = call
     )
   }
@@ -233,7 +250,8 @@ check_stored_chain <- function(chain, running, k, file, call) {
         is.finite(chain$seconds) && chain$seconds >= 0,
       files = is_state && is.character(chain$files) && !anyNA(chain$files),
       from = is_state && is_stored_history(chain$from, running, sweep),
-      order = is_state && is_stored_order(chain$order, k)
+      order = is_state && is_stored_order(chain$order, k),
+      grid = is_state && is_stored_grid(chain)
     ), file, call
   )
 }
@@ -251,13 +269,19 @@ is_stored_history <- function(from, running, sweep) {
   )
 }
 
+# Which of its draws a chain keeps; NULL: all.
+is_stored_grid <- function(chain) {
+  grid <- chain$grid
+  is.null(grid) || (
+    is_whole(chain$left) && is_whole(chain$stride, 1) && is.double(grid) &&
+      identical(dim(grid), c(length(chain$files), 2L)) &&
+      all(is.finite(grid), grid >= 1)
+  )
+}
+
 is_stored_order <- function(order, k) {
   is.null(order) || (is.integer(order) && setequal(order, seq_len(k)) &&
                        length(order) == k)
-}
-
-draws_at <- function(sweep, running) {
-  max(0, floor((sweep - running$burnin) / running$thin))
 }
 
 check_stored_draws <- function(draws, columns, file, call) {

@@ -10,14 +10,15 @@ leg_end <- function(common, rule, goal) {
   min(goal, (floor(common / rule$every) + 1) * rule$every)
 }
 
-# The check of the rule: "met", "drop" (the draws so far become burn-in) or "go
-# on"; `suspect`, a quantity that has not converged, and the table of it, for
+# The check of the rule: "met", "drop" (the draws so far become burn-in) or
+# "go on"; `vain`, for a rule that gives up a run which will not converge;
+# `suspect`, a quantity that has not converged, and the table of it, for
 # the words of a run that goes on. Draws before the last new beginning are not
 # judged. `suspect`: that of the check before. It is often still the one that
 # fails, and one quantity that fails is enough.
 rule_verdict <- function(job, rule, common, suspect) {
   first <- draws_dropped(job)
-  if (is.null(rule) || common <= first || common %% rule$every != 0) {
+  if (!is_checked(rule, common) || common <= first) {
     return(list(verdict = "go on", suspect = NULL))
   }
   # after a long burn-in, agreement over few draws is not convergence
@@ -25,12 +26,14 @@ rule_verdict <- function(job, rule, common, suspect) {
     return(list(verdict = "go on", suspect = suspect))
   }
   invariants <- invariant_array(length(job$chains), function(k) {
-    chain_draws(job, k)[seq(first + 1, common), , drop = FALSE]
+    kept <- seq_len(kept_of(job$chains[[k]], common))
+    chain_draws(job, k)[kept, , drop = FALSE]
   }, job$model)
   inner <- model_inner(job$model)
   # the cause is looked for among several quantities
   drop <- may_drop(job, rule, common)
-  if (!drop && !is.null(suspect)) {
+  several <- drop || isTRUE(rule$gives_up)
+  if (!several && !is.null(suspect)) {
     table <- convergence_table(
       invariants[, , suspect, drop = FALSE], rule$rhat, rule$ess, inner
     )
@@ -39,20 +42,58 @@ rule_verdict <- function(job, rule, common, suspect) {
     }
   }
   table <- unconverged(
-    invariants, rule$rhat, rule$ess, inner, first = if (drop) 10 else 1
+    invariants, rule$rhat, rule$ess, inner, first = if (several) 10 else 1
   )
   if (is.null(table)) {
     return(list(verdict = "met", suspect = NULL))
   }
   list(
     verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
-    suspect = table$variable[[which.max(distances(table))]], table = table
+    suspect = table$variable[[which.max(distances(table))]], table = table,
+    vain = isTRUE(rule$gives_up) && is_given_up(job, common, invariants, table)
   )
+}
+
+# Whether chains that have not converged are stuck; or need more than twice the
+# draws that are left, which is asked in the second quarter of all.
+is_given_up <- function(job, common, invariants, table) {
+  judged <- invariants[, , table$variable, drop = FALSE]
+  needed <- stride_of(job) * more_draws(table)
+  identical(find_cause(judged, table)$kind, "stuck") ||
+    4 * common >= job$goal && 2 * common <= job$goal &&
+      needed > 2 * (job$goal - common)
+}
+
+is_checked <- function(rule, common) {
+  !is.null(rule) && common %% rule$every == 0
 }
 
 # Whether a quantity has not converged, from the table of it alone. FALSE does
 # not say that it has.
 surely_fails <- function(table) !table$ok && table$finite && !table$constant
+
+# ---- Draws that are kept -----------------------------------------------------
+
+# Gives up draws at a check, if there are more than the rule keeps. R/run-kept.R
+# says how. `left` is the last beginning, or the one before if the draws have
+# just begun anew: may_drop() then takes care that the kept draws have the same
+# places from both. All chains are written before, so that no chain in a
+# checkpoint lacks draws with which another one must still be judged.
+keep_fewer <- function(job, rule, common) {
+  left <- draws_to_leave_out(job)
+  if (!is_checked(rule, common) || draws_dropped(job) > left) {
+    return(job)
+  }
+  stride <- max(stride_of(job), least_stride(rule, common - left))
+  same <- vapply(job$chains, function(chain) {
+    chain$left == left && chain$stride == stride
+  }, NA)
+  if (!all(same)) {
+    job <- write_checkpoint(job, force = TRUE)
+    job$chains <- lapply(job$chains, keep_every, left, stride)
+  }
+  job
+}
 
 # ---- Burn-in that the rule adds ---------------------------------------------
 
@@ -60,9 +101,9 @@ surely_fails <- function(table) !table$ok && table$finite && !table$constant
 # end of the run's own burn-in, so that at least half of the draws are dropped.
 # The cap must leave room for as many again.
 #
-# Nothing is deleted while the chains run. A chain records in `from` the sweeps
-# after which its draws began anew: the run's own burn-in first. Its averages
-# begin anew with them. build_fit() leaves the draws out.
+# A chain records in `from` the sweeps after which its draws began anew: the
+# run's own burn-in first. Its averages begin anew with them. The draws before
+# are deleted after the next round.
 
 # Draws of the job before its chains began anew for the last time. A chain that
 # was read from a checkpoint may be behind the others by one.
@@ -84,8 +125,10 @@ may_drop <- function(job, rule, common) {
   before <- draws_before(job)
   total <- before + common
   doublings <- log2(total / rule$every)
+  kept <- job$chains[[1L]]
   rule$burnin == "auto" && all(here) && doublings == round(doublings) &&
-    2 * total <= before + job$goal
+    2 * total <= before + job$goal &&
+    (common - kept$left) %% kept$stride == 0
 }
 
 # Draws of an earlier run that became burn-in, and that the fit which this job
@@ -126,6 +169,7 @@ draws_to_leave_out <- function(job) {
   max(0, before[enough])
 }
 
+# The job without the first n draws of each chain.
 leave_out <- function(job, n) {
   dropped <- draws_dropped(job)
   if (dropped > 0) {
@@ -133,20 +177,18 @@ leave_out <- function(job, n) {
     later <- dropped - n
     job$running$averaged_from <- if (later > 0) later
   }
-  if (n == 0) {
-    return(job)
-  }
-  running <- job$running
-  job$shown <- lapply(seq_along(job$chains), function(k) {
-    unname(chain_draws(job, k)[-seq_len(n), , drop = FALSE])
-  })
+  stride <- stride_of(job)
   job$chains <- lapply(job$chains, function(chain) {
-    chain$chunks <- list()
+    chain <- keep_every(chain, n, stride)
     chain$drawn <- chain$drawn - n
+    chain$left <- 0
     chain
   })
+  running <- job$running
   running$burnin <- running$burnin + n * running$thin
-  running$stop_when$max_draws <- running$stop_when$max_draws - n
+  if (!is.null(running$stop_when)) {
+    running$stop_when$max_draws <- running$stop_when$max_draws - n
+  }
   job$running <- running
   job$goal <- job$goal - n
   job

@@ -4,8 +4,10 @@
 # where
 #   state    what the model's next sweep needs; state$sweep counts sweeps
 #   rng      its own .Random.seed
-#   chunks   list of matrices of draws, oldest first
-#   drawn    number of draws recorded so far (with those of a continued fit)
+#   chunks   list of matrices of the draws that are kept, oldest first
+#   drawn    number of draws made so far (with those of a continued fit)
+#   left     number of draws made before those in `chunks`; of the later ones
+#   stride   each `stride`-th is kept (R/run-kept.R)
 #   pace     number of sweeps of the next segment; it never affects a draw
 #   seconds  time of its sweeps, as that of the later ones of a call: in the
 #            first two segments R loads packages and compiles functions
@@ -18,10 +20,10 @@
 # its rng is the stream on which its starting values will be drawn.
 
 new_chain <- function(state, rng, chunks = list(), drawn = 0, seconds = 0,
-                      from = NULL, order = NULL) {
+                      from = NULL, order = NULL, left = 0, stride = 1) {
   chain <- list(
-    state = state, rng = rng, chunks = chunks, drawn = drawn, pace = 1,
-    seconds = seconds, segments = 0, untimed = 0
+    state = state, rng = rng, chunks = chunks, drawn = drawn, left = left,
+    stride = stride, pace = 1, seconds = seconds, segments = 0, untimed = 0
   )
   chain$from <- from
   chain$order <- order
@@ -32,11 +34,9 @@ common_draws <- function(chains) {
   min(vapply(chains, function(chain) as.numeric(chain$drawn), 0))
 }
 
-# All draws of a chain as one matrix with names: those shown before, then the
-# new ones.
+# The kept draws of a chain as one matrix with names.
 chain_draws <- function(job, k) {
-  parts <- c(job$shown[k], job$chains[[k]]$chunks)
-  parts <- parts[!vapply(parts, is.null, NA)]
+  parts <- job$chains[[k]]$chunks
   all <- if (length(parts) == 1L) parts[[1L]] else do.call(rbind, parts)
   if (is.null(all)) {
     all <- matrix(0, 0L, length(job$model$columns))
@@ -44,9 +44,6 @@ chain_draws <- function(job, k) {
   dimnames(all) <- list(NULL, job$model$columns)
   all
 }
-
-# The sweep at which a chain has `draws` draws.
-sweep_of <- function(running, draws) running$burnin + draws * running$thin
 
 control_of <- function(job) {
   list(
@@ -84,9 +81,12 @@ accept_segment <- function(chain, result, seconds, aim) {
   swept <- result$state$sweep - chain$state$sweep
   chain$state <- result$state
   chain$rng <- result$rng
-  if (nrow(result$draws) > 0) {
-    chain$chunks[[length(chain$chunks) + 1L]] <- result$draws
-    chain$drawn <- chain$drawn + nrow(result$draws)
+  fresh <- nrow(result$draws)
+  if (fresh > 0) {
+    chain$chunks <- c(chain$chunks, thinned(
+      list(result$draws), chain$drawn + seq_len(fresh), chain$left, chain$stride
+    ))
+    chain$drawn <- chain$drawn + fresh
   }
   chain <- count_time(chain, swept, seconds)
   if (swept > 0) {

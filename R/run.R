@@ -7,7 +7,7 @@
 
 # A run from the beginning: streams, starting values, then the loop.
 run_chains <- function(model, running, user_call, call) {
-  running <- default_cap(running, model, call)
+  running <- complete_rule(running, model, call)
   check_run_size(model, running, call)
   root <- root_seed(running$seed, call)
   running$seed <- root
@@ -55,7 +55,7 @@ run_to_the_end <- function(job, call) {
 settings_names <- c("threads", "cores", "progress", "checkpoint")
 
 new_job <- function(model, running, chains, call, columns = NULL,
-                    further = list(), shown = NULL, seconds = 0) {
+                    further = list(), seconds = 0) {
   own <- with_own_objects(
     list(model = model, inits = running$inits, call = call), columns, further
   )
@@ -69,8 +69,8 @@ new_job <- function(model, running, chains, call, columns = NULL,
   list(
     model = model, running = running, chains = chains,
     goal = if (is.null(rule)) running$draws else rule$max_draws,
-    settings = settings, call = call, shown = shown, began = now(),
-    seconds = seconds, outcome = "done", failures = list()
+    settings = settings, call = call, began = now(), seconds = seconds,
+    outcome = "done", failures = list()
   )
 }
 
@@ -299,9 +299,11 @@ drive_legs <- function(job, run) {
   doubtful <- is_cut_short(job)
   repeat {
     common <- common_draws(job$chains)
+    job <- keep_fewer(job, rule, common)
     check <- rule_verdict(job, rule, common, check$suspect)
     failed <- !is.null(check$suspect)
-    vain <- doubtful && common > 0 || failed && !asked && is_hopeless(job)
+    vain <- doubtful && common > 0 || failed && !asked && is_hopeless(job) ||
+      isTRUE(check$vain)
     asked <- asked || failed
     ended <- end_of_run(job, check, common, vain)
     if (!is.null(ended)) {

@@ -112,6 +112,19 @@ slow_from <- function(from, tell, name) {
   )
 }
 
+# The package's object `name` is `value` until the test ends.
+local_object <- function(name, value, frame = parent.frame()) {
+  package <- asNamespace("gibbsite")
+  set <- function(value) {
+    unlockBinding(name, package)
+    assign(name, value, envir = package)
+    lockBinding(name, package)
+  }
+  old <- package[[name]]
+  set(value)
+  withr::defer(set(old), envir = frame)
+}
+
 # Suppresses only the warning that short chains have not converged.
 quietly <- function(code) {
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
@@ -158,16 +171,8 @@ resumed <- function(path, ...) {
 
 # Evaluates `code` with another function in place of one of the package's own.
 with_function <- function(name, value, code) {
-  space <- asNamespace("gibbsite")
-  own <- get(name, space)
-  put <- function(f) {
-    unlockBinding(name, space)
-    assign(name, f, space)
-    lockBinding(name, space)
-  }
-  put(value)
-  on.exit(put(own))
-  force(code)
+  local_object(name, value)
+  code
 }
 
 # More observations than one chunk of the parallel block, from a separate

@@ -602,23 +602,10 @@ test_that("without_progress() is respected", {
   expect_false(user_shows_progress())
 })
 
-# The package's clock is `clock` until the test ends.
-local_clock <- function(clock, frame = parent.frame()) {
-  package <- asNamespace("gibbsite")
-  set <- function(value) {
-    unlockBinding("now", package)
-    assign("now", value, envir = package)
-    lockBinding("now", package)
-  }
-  old <- package$now
-  set(clock)
-  withr::defer(set(old), envir = frame)
-}
-
 # A clock that goes on by a second at each look.
 with_quick_clock <- function(code) {
   seconds <- 0
-  local_clock(function() {
+  local_object("now", function() {
     seconds <<- seconds + 1
     seconds
   })
@@ -632,7 +619,7 @@ with_quick_clock <- function(code) {
 
 test_that("lines are said after 10 and 30 seconds and then every minute", {
   clock <- 0
-  local_clock(function() clock)
+  local_object("now", function() clock)
   say <- gibbsite:::now_and_then()
   said <- integer()
   for (clock in 1:200) {

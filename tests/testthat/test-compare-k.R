@@ -170,7 +170,7 @@ test_that("topics are judged by the agreement of chains", {
   # the number is that of the print of a fit
   fit <- topics(3)[[1]]
   same <- gibbsite:::same_topics(fit)
-  expect_output(print(fit), paste0("Topics: ", same, " of 3 are the same"))
+  expect_output(print(fit), gibbsite:::same_words(seq_len(3) <= same))
 })
 
 test_that("a comparison prints, and its picture has the two criteria", {
@@ -309,4 +309,34 @@ test_that("fits that cannot be compared are errors", {
   expect_gibbsite_error(class = "gibbsite_error_no_data", {
     compare_k(bare, fits[[2]])
   })
+})
+
+test_that("fits and folds that have not converged are named with the reason", {
+  fits <- lapply(1:2, function(k) {
+    quietly(gibbs_gmm(
+      datasets::faithful, k, draws = 60, burnin = 100, chains = 2, seed = 1,
+      progress = FALSE
+    ))
+  })
+  table <- suppressWarnings(compare_k(fits, seed = 1, progress = FALSE))
+  expect_output(
+    print(table),
+    "Not converged: fit 1, .*effective sample size.*: too few draws[.]"
+  )
+  ratings <- data.frame(
+    user = rep(1:8, each = 6), item = rep(1:6, 8),
+    rating = rep(c(1, 5, 2, 4), 12)
+  )
+  never <- until(ess = 1e5, every = 40, max_draws = 160, burnin = "fixed")
+  fits <- lapply(1:2, function(rank) {
+    quietly(gibbs_bmf(
+      ratings, rank, draws = 40, burnin = 40, chains = 2, seed = 1,
+      stop_when = never, progress = FALSE
+    ))
+  })
+  table <- suppressWarnings(
+    compare_k(fits, folds = 3, seed = 1, progress = FALSE)
+  )
+  expect_output(print(table), "Not converged: fit 2, .*of ")
+  expect_output(print(table), "Not converged: fit 2 in 3 of 3 folds, .*of ")
 })

@@ -657,3 +657,57 @@ test_that("loo_compare() warns of fits of other data", {
   expect_identical(topics[[1]], topics[[3]])
   expect_false(topics[[1]] == topics[[2]])
 })
+
+# ---- Folds by a rule ---------------------------------------------------------
+
+test_that("folds of a fit by a rule run by it, and are given up early", {
+  line <- function(...) {
+    quietly(gibbs_lm(
+      mpg ~ wt, few, fixed$hierarchical, draws = 100, burnin = 100,
+      chains = 2, seed = 1, progress = FALSE, ...
+    ))
+  }
+  fold <- function(fit) {
+    gibbsite:::fit_fold(fit, 1:3, "observation", 5L, 1, "a", NULL)
+  }
+  # met at the first check
+  easy <- until(rhat = 1.5, ess = 10, every = 100, max_draws = 800)
+  fit <- line(stop_when = easy)
+  one <- fold(fit)
+  expect_null(one$slow)
+  expect_identical(attr(one$fit, "run")$outcome, "rule")
+  # it would need far more draws than the fit has
+  never <- until(ess = 1e6, every = 100, max_draws = 800, burnin = "fixed")
+  fit <- line(stop_when = never)
+  expect_identical(shown_draws(fit), 800L)
+  one <- fold(fit)
+  expect_identical(shown_draws(one$fit), 200L)
+  expect_match(one$slow, "^effective sample size .* of .*: too few draws$")
+  expect_warning(
+    out <- loo::kfold(fit, K = 3, seed = 1, progress = FALSE),
+    "Without fold \"1\": effective sample size",
+    class = "gibbsite_warning_convergence"
+  )
+  expect_true(all(is.finite(out$pointwise)))
+  # fixed draws are asked for: as many in each fold
+  expect_identical(shown_draws(fold(line())$fit), 100L)
+})
+
+test_that("a run that gives up ends when its chains are found to be stuck", {
+  own <- gibbsite:::complete_rule
+  local_object("complete_rule", function(...) {
+    running <- own(...)
+    running$stop_when$gives_up <- TRUE
+    running
+  })
+  two_peaks <- function(x) log(sum(dnorm(x, c(-30, 30))))
+  expect_warning(
+    fit <- mh_sample(
+      two_peaks, 30, random_walk(1), draws = 500, burnin = 50, thin = 1,
+      chains = 2, inits = list(-30, 30), seed = 1, progress = FALSE,
+      stop_when = until(max_draws = 5000, burnin = "fixed")
+    ),
+    "after 500 draws, where the run ends"
+  )
+  expect_identical(shown_draws(fit), 500L)
+})

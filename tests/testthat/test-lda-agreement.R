@@ -1,8 +1,10 @@
 # What print() says about the topics of several chains.
 
-notes_of <- function(fit) {
-  model_notes(attr(fit, "model"), fit, convergence(fit))
+notes_of <- function(fit, table = convergence(fit)) {
+  model_notes(attr(fit, "model"), fit, table)
 }
+
+verdict_of <- function(fit) verdict_lines(convergence(fit))
 
 agreement_of <- function(fit) {
   topics <- chain_topics(fit, c("phi", "theta"))
@@ -22,7 +24,9 @@ test_that("chains with the same topics are said to agree", {
     agreement$perplexity,
     vapply(1:3, function(k) exp(-mean(fit[[k]][, "log_lik"])), 0)
   )
-  expect_match(notes_of(fit)[1], "^Topics: 3 of 3 are the same in all chains")
+  expect_match(
+    notes_of(fit, NULL)[1], "^Topics: 3 of 3 are the same in all chains"
+  )
   expect_length(grep("Nearly|Hardly", notes_of(fit)), 0)
 })
 
@@ -49,9 +53,13 @@ test_that("chains with other topics are said to differ, and what to do", {
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 5, draws = 8, burnin = 5, chains = 2, seed = 1
   ))
-  notes <- notes_of(fit)
-  expect_match(notes[1], "least 0\\.[0-9]+, topic [1-5]\\.$")
-  expect_match(notes[3], "use one chain")
+  expect_match(
+    notes_of(fit, NULL)[1], "least 0\\.[0-9]+, topic [1-5]\\.$"
+  )
+  verdict <- verdict_of(fit)
+  expect_match(verdict[1], " topics? .*the same in all chains")
+  expect_match(verdict[4], "topics of one chain: top_terms(fit, chain = 1)",
+               fixed = TRUE)
   expect_length(notes_of(suppressWarnings(gibbs_lda(
     corpus$x, 5, draws = 8, burnin = 5, chains = 1, seed = 1
   ))), 0)
@@ -105,7 +113,7 @@ test_that("a fit whose columns were renamed prints its topics", {
     corpus$x, 2, draws = 20, burnin = 5, chains = 2, seed = 1
   ))
   coda::varnames(fit) <- paste0("v", seq_along(coda::varnames(fit)))
-  expect_output(print(fit), "Topics: ")
+  expect_output(print(fit), "topics? .*the same in all chains")
   expect_output(print(fit), "Documents: their shares differ")
 })
 
@@ -122,7 +130,54 @@ test_that("topics that changed places within a chain are named", {
     corpus$x, 4, draws = 2000, burnin = 200, chains = 2, seed = 1,
     progress = FALSE
   ))
-  notes <- notes_of(fit)
-  expect_length(grep("changed places within a chain", notes), 1)
-  expect_length(grep("use one chain|can be used", notes), 0)
+  verdict <- verdict_of(fit)
+  expect_length(grep("became others within a chain", verdict), 1)
+  expect_length(grep("of one chain|can be used", verdict), 0)
+})
+
+test_that("one state of the topics has one verdict, whatever its cause", {
+  corpus <- withr::with_seed(4, sim_lda(150, k = 3, terms = 200, tokens = 80))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 4, draws = 100, burnin = 100, chains = 2, seed = 1
+  ))
+  model <- attr(fit, "model")
+  table <- convergence(fit)
+  kinds <- list("stuck", "short", "burnin")
+  causes <- lapply(kinds, function(kind) {
+    model_cause(model, fit, table, list(kind = kind, more = 20000))
+  })
+  expect_identical(causes[[1]], causes[[2]])
+  expect_identical(causes[[1]], causes[[3]])
+  expect_identical(causes[[1]]$kind, "topics")
+  climbs <- list(kind = "climbing")
+  expect_identical(model_cause(model, fit, table, climbs), climbs)
+  # the warning at the end of the run begins with it, too
+  lead <- causes[[1]]$lead
+  expect_warning(
+    gibbs_lda(corpus$x, 4, draws = 100, burnin = 100, chains = 2, seed = 1),
+    lead, fixed = TRUE
+  )
+})
+
+test_that("the topics that are not the same in all chains are named", {
+  same <- rep(TRUE, 8)
+  expect_identical(same_words(same), "All 8 topics are the same in all chains.")
+  same[3] <- FALSE
+  expect_identical(
+    same_words(same),
+    "7 of 8 topics are the same in all chains; topic 3 is not."
+  )
+  same[7] <- FALSE
+  expect_identical(
+    same_words(same),
+    "6 of 8 topics are the same in all chains; topics 3 and 7 are not."
+  )
+  expect_identical(
+    same_words(c(TRUE, FALSE)),
+    "1 of 2 topics is the same in all chains; topic 2 is not."
+  )
+  expect_identical(
+    same_words(c(FALSE, FALSE)),
+    "None of the 2 topics is the same in all chains."
+  )
 })

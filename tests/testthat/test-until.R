@@ -15,6 +15,16 @@ run <- function(drift = falling(2), burnin = 10, stop_when = rule(), ...) {
   ))
 }
 
+# Rules keep some `kept` draws of a chain.
+few_kept <- function(kept = 40, frame = parent.frame()) {
+  own <- gibbsite:::complete_rule
+  local_object("complete_rule", function(...) {
+    running <- own(...)
+    if (!is.null(running$stop_when)) running$stop_when$kept <- kept
+    running
+  }, frame)
+}
+
 part_of <- function(fit, name) attr(fit, "running")[[name]]
 
 test_that("draws that move become burn-in", {
@@ -84,8 +94,8 @@ test_that("segments and workers do not change where draws go", {
   expect_true(identical_fit(again(cores = 2), fit))
 })
 
-test_that("a run interrupted at any place goes on to the same bits", {
-  skip_long()
+interrupt_everywhere <- function(kept, by) {
+  few_kept(kept)
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )
@@ -97,9 +107,9 @@ test_that("a run interrupted at any place goes on to the same bits", {
   }
   whole <- go()
   expect_gt(part_of(whole, "burnin"), 13)
-  end <- part_of(whole, "burnin") + part_of(whole, "draws")
+  end <- attr(whole, "chains")[[1]]$state$sweep
   seen <- 0
-  for (at in seq(1, 2 * end, by = 3)) {
+  for (at in seq(1, 2 * end, by = by)) {
     count <- 0
     withr::local_options(probe.segment = function(state) {
       count <<- count + 1
@@ -109,15 +119,23 @@ test_that("a run interrupted at any place goes on to the same bits", {
       part <- go(), class = "gibbsite_warning_interrupted"
     )
     options(probe.segment = NULL)
-    made <- part_of(part, "burnin") + part_of(part, "draws") - 3
+    made <- part_of(part, "burnin") + gibbsite:::draws_made(part) - 3
     # no fewer than the rule would look at
-    expect_gte(part_of(part, "draws"), min(10, made))
+    thin <- gibbsite:::stride_in(attr(part, "running"))
+    expect_gte(part_of(part, "draws"), min(10, made) %/% thin)
     seen <- seen + (part_of(part, "draws") > 0)
     same <- until(rhat = 1.3, ess = 40, every = 10)
     rest <- suppressMessages(longer(part, 80 - made, stop_when = same))
     expect_true(identical_fit(rest, whole))
   }
   expect_gt(seen, 20)
+  whole
+}
+
+test_that("a run interrupted at any place goes on to the same bits", {
+  skip_long()
+  expect_null(part_of(interrupt_everywhere(4000, 3), "stride"))
+  expect_gt(part_of(interrupt_everywhere(8, 5), "stride"), 2)
 })
 
 test_that("averages that began after the draws shown are known to be later", {
@@ -137,8 +155,8 @@ test_that("averages that began after the draws shown are known to be later", {
   expect_identical(attr(fit, "chains")[[1]]$state$kept, 30)
 })
 
-test_that("a run killed at any place is resumed to the same bits", {
-  skip_long()
+kill_everywhere <- function(kept) {
+  few_kept(kept)
   folder <- withr::local_tempdir()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0
@@ -168,6 +186,13 @@ test_that("a run killed at any place is resumed to the same bits", {
     again <- suppressMessages(resumed(file.path(folder, k)))
     expect_true(identical_fit(again, whole))
   }
+  whole
+}
+
+test_that("a run killed at any place is resumed to the same bits", {
+  skip_long()
+  expect_null(part_of(kill_everywhere(4000), "stride"))
+  expect_gt(part_of(kill_everywhere(8), "stride"), 2)
 })
 
 test_that("a sampler without `draws` runs by the rule", {
@@ -186,13 +211,18 @@ test_that("a sampler without `draws` runs by the rule", {
   expect_null(part_of(fixed, "stop_when"))
 })
 
-test_that("a cap by default is what the memory holds", {
+test_that("a run under a rule keeps what the memory holds", {
   columns <- 3
   room <- function(rounds) 2 * 100 * columns * 8 * rounds / 2^20
   withr::local_options(gibbsite.max_draws_mb = room(3.5))
   never <- until(ess = 1e6)
+  # a round more than are kept
   fit <- quietly(probe(draws = 100, stop_when = never))
-  expect_identical(part_of(fit, "draws") + part_of(fit, "burnin"), 310)
+  expect_identical(part_of(fit, "stop_when")$kept, 250)
+  expect_identical(coda::thin(fit[[1]]), 32)
+  withr::local_options(gibbsite.max_draws_mb = room(1.5))
+  fit <- quietly(probe(draws = 100, stop_when = never))
+  expect_identical(part_of(fit, "draws"), 100L)
   expect_error(
     probe(draws = 100, stop_when = until(max_draws = 400)),
     class = "gibbsite_error_size"
@@ -259,4 +289,152 @@ test_that("a rule with a time ends at the end of a round", {
     until(seconds = 0)
     until(seconds = "long")
   })
+})
+
+# ---- Draws that are kept -----------------------------------------------------
+
+# A rule that is not met, and keeps some 40 draws.
+long_rule <- function(cap, every = 10, ...) {
+  until(rhat = 1.3, ess = 1e4, every = every, max_draws = cap, ...)
+}
+
+long_run <- function(cap = 250, ..., burnin = "auto") {
+  rule <- long_rule(cap, burnin = burnin)
+  suppressMessages(quietly(
+    probe(draws = 10, burnin = 3, stop_when = rule, ...)
+  ))
+}
+
+test_that("a run under a rule keeps each 2nd, 4th, ... draw", {
+  few_kept()
+  every <- function(n, thin = 1) {
+    quietly(probe(draws = n, burnin = 3, thin = thin))
+  }
+  for (cap in c(10, 40, 50, 80, 90, 250)) {
+    fit <- long_run(cap, burnin = "fixed")
+    stride <- c(1, 1, 2, 2, 4, 8)[c(10, 40, 50, 80, 90, 250) == cap]
+    plain <- every(cap)
+    rows <- seq(stride, cap, by = stride)
+    for (k in 1:2) {
+      # the third column is an average over all draws
+      expect_identical(
+        chain_matrices(fit)[[k]], chain_matrices(plain)[[k]][rows, ]
+      )
+      expect_identical(
+        attr(fit, "chains")[[k]]$state, attr(plain, "chains")[[k]]$state
+      )
+    }
+    expect_identical(coda::mcpar(fit[[1]]),
+                     c(3 + stride, 3 + stride * length(rows), stride))
+  }
+  expect_output(print(fit), "of 31 draws .sweeps 11 to 251, every 8th sweep")
+  expect_warning(
+    probe(draws = 10, stop_when = long_rule(250, burnin = "fixed")),
+    "after 250 draws .31 kept.",
+    class = "gibbsite_warning_cap"
+  )
+  expect_identical(
+    chain_matrices(longer(fit, 20)), chain_matrices(window(
+      suppressMessages(every(8 * 51)), thin = 8, start = 11
+    ))
+  )
+  expect_identical(
+    coda::mcpar(window(fit, start = 100, thin = 16)[[1]]), c(107, 251, 16)
+  )
+})
+
+test_that("pieces of a run under a rule keep the draws of one run", {
+  few_kept()
+  for (thin in 1:2) {
+    whole <- long_run(burnin = "fixed", thin = thin)
+    expect_identical(part_of(whole, "stride"), 8)
+    for (first in c(30, 90, 170)) {
+      rest <- longer(
+        long_run(first, burnin = "fixed", thin = thin), 250 - first,
+        stop_when = long_rule(NULL, burnin = "fixed")
+      )
+      expect_true(identical_fit(rest, whole))
+    }
+  }
+  for (seconds in c(1e-9, 1000)) {
+    withr::local_options(gibbsite.segment_seconds = seconds)
+    expect_true(identical_fit(long_run(burnin = "fixed", thin = 2), whole))
+  }
+  skip_unless_processes()
+  withr::local_options(gibbsite.round_seconds = 0.01)
+  two <- long_run(burnin = "fixed", thin = 2, cores = 2)
+  expect_true(identical_fit(two, whole))
+})
+
+test_that("averages are over all draws, also those that are not kept", {
+  skip_long()
+  few_kept()
+  never <- until(ess = 1e4, every = 50, max_draws = 200, burnin = "fixed")
+  pair <- function(sampler, ...) {
+    go <- function(...) {
+      quietly(sampler(
+        ..., burnin = 20, chains = 2, seed = 1, progress = FALSE
+      ))
+    }
+    list(
+      long = go(..., draws = 50, stop_when = never), all = go(..., draws = 200)
+    )
+  }
+  ratings <- data.frame(
+    user = rep(1:8, each = 6), item = rep(1:6, 8),
+    rating = rep(c(1, 5, 2, 4), 12)
+  )
+  of_ratings <- pair(gibbs_bmf, ratings, rank = 2)
+  expect_identical(ndraws(of_ratings$long), 2L * 25L)
+  expect_identical(
+    predict(of_ratings$long, ratings), predict(of_ratings$all, ratings)
+  )
+  of_mixture <- pair(gibbs_gmm, datasets::faithful, k = 2)
+  expect_identical(
+    allocation_probabilities(of_mixture$long),
+    allocation_probabilities(of_mixture$all)
+  )
+  counts <- withr::with_seed(1, matrix(stats::rpois(60, 2), 6))
+  of_topics <- pair(gibbs_lda, counts, k = 2)
+  expect_identical(
+    topic_estimates(of_topics$long)$phi, topic_estimates(of_topics$all)$phi
+  )
+  # and when the fit is continued
+  expect_identical(
+    topic_estimates(longer(of_topics$long, 5))$phi,
+    topic_estimates(longer(of_topics$all, 40))$phi
+  )
+})
+
+test_that("fits of completed data sets that keep other draws are combined", {
+  few_kept()
+  cars <- datasets::mtcars
+  fit <- function(data, cap, seed) {
+    quietly(gibbs_logistic(
+      am ~ hp, data, burnin = 5, draws = 10, chains = 2, seed = seed,
+      stop_when = long_rule(cap, burnin = "fixed"), progress = FALSE
+    ))
+  }
+  short <- fit(cars, 40, 1)
+  cars$hp <- cars$hp + 1
+  long <- fit(cars, 80, 2)
+  both <- combine_fits(short, long, data = "imputed")
+  expect_identical(coda::mcpar(both[[1]]), c(7, 45, 2))
+})
+
+test_that("a rule keeps draws by their number and by their size", {
+  kept <- function(columns, ess = 400, every = 1000, chains = 4) {
+    rule <- gibbsite:::resolve_until(until(ess = ess, every = every), every)
+    gibbsite:::complete_rule(
+      list(stop_when = rule, chains = chains),
+      list(columns = character(columns), nobs = 1), NULL
+    )$stop_when$kept
+  }
+  expect_identical(kept(20), 4000)
+  expect_identical(kept(20, chains = 2), 4000)
+  expect_identical(kept(400), floor(25 * 2^20 / (8 * 4 * 400)))
+  # never fewer than the rule needs
+  expect_identical(kept(4000, every = 100), 1000)
+  expect_identical(kept(20, ess = 4000), 10000)
+  expect_identical(kept(20, every = 6000), 6000)
 })
