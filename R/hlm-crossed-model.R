@@ -25,7 +25,26 @@ hlm_crossed_model <- function(frame, prior, call) {
       bar_prior(prior, name, names, call), design, measured, call
     )
   }, layout, names)
+  say_aliased(frame, layout)
   hlm_crossed_model_of(frame, priors, layout)
+}
+
+# Factors whose groups are the same, with a term in common.
+say_aliased <- function(frame, layout) {
+  sizes <- lengths(lapply(frame$bars, `[[`, "levels"))
+  for (nest in nestings(frame, layout)) {
+    pair <- c(nest$outer, nest$inner) + 1
+    if (sizes[[pair[[1L]]]] == sizes[[pair[[2L]]]]) {
+      names <- names(layout)[pair]
+      inform_gibbsite(
+        c("The groups of {.val {names[[1]]}} and {.val {names[[2]]}} are the
+           same: the data do not tell their effects apart, and the prior
+           does.",
+          i = "Leave one of them out."),
+        class = "aliased"
+      )
+    }
+  }
 }
 
 # The frames of hlm_design() and hlm_data(): of one bar each.

@@ -246,6 +246,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   fixed <- fixed_terms(parsed$fixed)
   x <- frame_design(fixed, frame, contrasts, call)
   bars <- lapply(parsed$bars, frame_bar, frame, x, fixed, contrasts, call)
+  check_bars(bars, call)
   own <- attr(x, "contrasts")
   for (bar in bars) own <- c(own, bar$contrasts)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
@@ -278,6 +279,22 @@ frame_bar <- function(parsed, frame, x, fixed, contrasts, call) {
     group_expr = parsed$group, diagonal = parsed$diagonal, bar_terms = terms,
     contrasts = attr(z, "contrasts")
   )
+}
+
+# Two bars of one factor must have different columns.
+check_bars <- function(bars, call) {
+  names <- vapply(bars, `[[`, "", "group_name")
+  for (name in unique(names[duplicated(names)])) {
+    columns <- unlist(lapply(bars[names == name], function(b) colnames(b$z)))
+    twice <- unique(columns[duplicated(columns)])
+    if (length(twice) > 0L) {
+      abort_bar(
+        "`formula` has the term {.val {twice[[1]]}} in two bars of
+         {.code {name}}.",
+        call, "Each term of a grouping factor stands in one bar."
+      )
+    }
+  }
 }
 
 bar_parts <- function(bar) bar[names(bar) != "contrasts"]

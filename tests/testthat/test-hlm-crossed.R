@@ -184,6 +184,18 @@ test_that("bars are expanded as in lme4", {
   })
 })
 
+test_that("factors with the same groups are named", {
+  d <- crossed_data()
+  d$k <- factor(letters[d$a])
+  expect_message(
+    suppressWarnings(gibbs_hlm(
+      y ~ x + (1 | a) + (1 | k), d, draws = 5, burnin = 0, chains = 1,
+      seed = 1, progress = FALSE
+    )), class = "gibbsite_message_aliased"
+  )
+  expect_silent(short_crossed(y ~ x + (1 | a) + (1 | b), d))
+})
+
 test_that("each factor has its own prior", {
   d <- crossed_data()
   fit <- short_crossed(y ~ x + (1 | a) + (1 | b), d, prior = hlm_prior(

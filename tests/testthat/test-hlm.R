@@ -247,8 +247,8 @@ test_that("mistakes in the arguments are named", {
   expect_gibbsite_error({
     gibbs_hlm()
     gibbs_hlm(y ~ x, data)
-    gibbs_hlm(y ~ x + (1 | g) + (1 | f), data)
-    gibbs_hlm(y ~ x + (1 | g / f), data)
+    gibbs_hlm(y ~ x + (1 | g) + (x | g), data)
+    gibbs_hlm(y ~ x + (1 | g + f), data)
     gibbs_hlm(y ~ x + 1 | g, data)
     gibbs_hlm(y ~ x + (0 | g), data)
     gibbs_hlm(~ x + (1 | g), data)

@@ -43,8 +43,15 @@ right("`.` before the bar", {
 })
 refused("`.` within a function", loud(gibbs_lm, mpg ~ log(.), grouped),
         says = "term of its own")
-refused("two bars of one group: the bar with || is named",
-        loud(gibbs_hlm, mpg ~ (1 | g) + (0 + wt | g), d),
-        says = "\\(wt \\|\\| g\\)")
-refused("two grouping factors", loud(gibbs_hlm, mpg ~ (1 | g) + (1 | am), d),
-        says = "lme4")
+right("two bars of one group are independent effects", {
+  fit <- quick(gibbs_hlm, mpg ~ (1 | g) + (0 + wt | g), d)
+  identical(names(nlme::ranef(fit)), c("g", "g.1"))
+})
+refused("a term in two bars of one group",
+        loud(gibbs_hlm, mpg ~ (1 | g) + (wt | g), d), says = "in two bars")
+right("two grouping factors", {
+  fit <- quick(gibbs_hlm, mpg ~ wt + (1 | g) + (1 | am), d)
+  identical(names(coef(fit)), c("g", "am"))
+})
+refused("two grouping factors of successes",
+        loud(gibbs_logistic, am ~ (1 | g) + (1 | gear), d), says = "lme4")
