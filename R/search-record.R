@@ -4,7 +4,10 @@
 new_record <- function(search) {
   record <- new.env(parent = emptyenv())
   record$at <- 0L
-  record$values <- search$values
+  # by their numbers: a list would be copied with each value
+  record$values <- list2env(stats::setNames(
+    as.list(search$values), as.character(seq_along(search$values))
+  ), new.env(parent = emptyenv()))
   record$known <- length(search$values)
   record$seed <- search$seed
   record$best <- search$best
@@ -21,10 +24,10 @@ recorded <- function(record, evaluate) {
   at <- record$at <- record$at + 1L
   if (at <= record$known) {
     if (at == record$known) set_generator_seed(record$seed)
-    return(record$values[[at]])
+    return(record$values[[as.character(at)]])
   }
   value <- evaluate()
-  record$values[at] <- list(value)
+  assign(as.character(at), value, record$values)
   suspendInterrupts({
     record$seed <- generator_seed()
     record$known <- at
@@ -34,7 +37,9 @@ recorded <- function(record, evaluate) {
 
 recorded_search <- function(record) {
   list(
-    values = record$values[seq_len(record$known)], seed = record$seed,
+    values = unname(mget(
+      as.character(seq_len(record$known)), envir = record$values
+    )), seed = record$seed,
     best = record$best
   )
 }
