@@ -253,7 +253,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   terms <- terms_without_group(frame, parsed)
   xlevels <- stats::.getXlevels(terms, frame)
   several <- length(bars) > 1L
-  c(list(
+  common <- list(
     x = plain_design(x), y = response$y,
     weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
     offset = check_offset(frame_offset(frame, call), nrow(frame), call),
@@ -264,7 +264,16 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     contrasts = own[unique(names(own))],
     model = frame, na.action = made$na_action, row_names = row.names(frame),
     times = made$times, other_rows = made$other_rows
-  ), if (several) list(bars = name_bars(bars)) else bar_parts(bars[[1L]]))
+  )
+  if (several) {
+    return(c(common, list(bars = name_bars(bars))))
+  }
+  # in the order of fits that are saved
+  out <- c(common, bar_parts(bars[[1L]]))
+  first <- c("x", "z", "y", "weights", "known", "offset", "group", "levels",
+             "group_ids", "group_name", "group_expr", "diagonal", "fixed_terms",
+             "bar_terms")
+  out[c(first, setdiff(names(out), first))]
 }
 
 # What a frame has of one bar, of parse_bar().

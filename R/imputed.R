@@ -98,7 +98,8 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
   tails <- central_tails(level)
   if (interval == "mean") {
     draw <- if (type == "link") posterior_linpred else posterior_epred
-    return(mean_spread(unname(draw(object, newdata = newdata, ...)), tails))
+    drawn <- unname(draw(object, newdata = newdata, ...))
+    return(draws_table(drawn, tails)[c("sd", "lower", "upper")])
   }
   eta <- unname(posterior_linpred(object, newdata = newdata, ...))
   size <- response_size(
