@@ -56,8 +56,9 @@ test_that("groups by two variables are pairs, not their pasted names", {
   expect_equal(unname(log_lik(fit, by = "group")),
                unname(log_lik(same, by = "group")))
   new <- rbind(pairs[c(9, 1, 17), c("a", "b")], c("x", "z"), c("x:y", "y:z"))
+  model <- gibbsite:::fit_part(fit, "model")
   rows <- gibbsite:::new_groups(
-    gibbsite:::fit_part(fit, "model"), new, TRUE, NULL
+    gibbsite:::model_design(model), model$group_name, new, TRUE, NULL
   )
   expect_identical(rows, c(2L, 3L, 1L, 4L, 5L))
   expect_error(predict(fit, new[4, ]), class = "gibbsite_error_level")
