@@ -38,7 +38,7 @@ same_topics <- function(fit) {
 model_next.lda_model <- function(model) c("top_terms(fit)", "predict(fit)")
 
 # list(agreement, pooled, switched): how far the chains agree on the topics,
-# NULL for one chain; the pooled topics; and lines on topics that became others.
+# NULL for one chain; the pooled topics; and lines on topics that changed places.
 # NULL if the fit has no topics to compare.
 state_of_topics <- function(fit) {
   model <- fit_part(fit, "model")

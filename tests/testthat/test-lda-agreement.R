@@ -131,7 +131,7 @@ test_that("topics that changed places within a chain are named", {
     progress = FALSE
   ))
   verdict <- verdict_of(fit)
-  expect_length(grep("became others within a chain", verdict), 1)
+  expect_length(grep("changed places within a chain", verdict), 1)
   expect_length(grep("of one chain|can be used", verdict), 0)
 })
 
