@@ -174,7 +174,7 @@ hlm_crossed_data <- function(frame, priors, layout) {
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
       cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)), y = y,
       nesting = nestings(frame, layout), keep = 1
-    ), one[c("known", "shape", "rate", "log_weights", "centre")]
+    ), one[c("known", "shape", "rate", "log_weights")]
   )
 }
 

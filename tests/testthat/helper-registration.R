@@ -179,7 +179,16 @@ good_hlm <- function() {
     progress = FALSE
   )))
   counts <- gibbsite:::fit_part(binary, "model")
+  data$h <- c(1, 2, 1, 2)
+  crossed <- gibbsite:::fit_part(suppressMessages(suppressWarnings(gibbs_hlm(
+    y ~ a + (1 | g / h), data, draws = 2, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  ))), "model")
   list(
+    C_hlm_crossed_sweeps = list(
+      data = crossed$data, state = gibbsite:::model_start(crossed, NULL), n = 2,
+      control = control_once(0)
+    ),
     C_hlm_binomial_sweeps = list(
       data = counts$data, state = gibbsite:::model_start(counts, NULL), n = 2,
       control = control_once(0)

@@ -77,7 +77,7 @@ test_that("a regression with a silent row is that without it", {
     less <- silent_rows[[name]](few[-21, ])
     expect_identical(nobs(with), 20L, info = name)
     expect_equal(glance(with)$nobs, 20, info = name)
-    expect_match(utils::capture.output(print(with))[[1]], "20 observations")
+    expect_output(print(with), "20\\s+observations")
     # the same draws
     expect_equal(as.matrix(with), as.matrix(less), info = name)
     own <- of_fit(log_lik, with)
@@ -174,7 +174,7 @@ test_that("a mixture with a row without values is that without it", {
       less <- mixture(x, k, covariance = form)
       expect_equal(prior_summary(with), prior_summary(less))
       expect_identical(nobs(with), 60L)
-      expect_match(utils::capture.output(print(with))[[1]], "60 observations")
+      expect_output(print(with), "60\\s+observations")
       expect_identical(colnames(log_lik(with)), as.character(2:61))
       one <- log_evidence(with, seed = 1)
       other <- log_evidence(less, seed = 1)
