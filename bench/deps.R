@@ -9,7 +9,8 @@ peers <- c(
   mclust = "EM for Gaussian mixtures",
   telescope = "the telescoping sampler of mixtures (sampleUniNormMixture)",
   # hierarchical linear regression
-  nlme = "the data MathAchieve, Orthodont, Oxboys and Rail",
+  nlme = "the data MathAchieve, Orthodont, Oxboys, Rail and Machines",
+  MCMCglmm = "Gibbs sampler of regressions with several factors",
   # logistic regression
   arm = "logistic regression with a prior (bayesglm)",
   rstanarm = "logistic regression, mode and draws by Stan (stan_glm)",
