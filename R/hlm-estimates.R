@@ -19,10 +19,9 @@
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param ... Not used.
-#' @return `fixef()`: a vector with names; `ranef()`: a list with the name of
-#'   the grouping factor, which has a data frame with a row for each group and
-#'   the attribute `postVar`, the posterior covariances (terms x terms x
-#'   groups); `VarCorr()`: a data frame with a row for each parameter.
+#' @return `fixef()`: a vector with names; `ranef()`: a list with a data frame
+#'   for each grouping factor, by its name. It has a row for each group and the
+#'   attribute `postVar`, the posterior covariances (terms x terms x groups); `VarCorr()`: a data frame with a row for each parameter.
 #' @section Errors: `gibbsite_error_argument` for a level out of range, and for
 #'   fits without groups.
 #' @seealso [gibbs_hlm()], [gibbs_logistic()], [regression-data],

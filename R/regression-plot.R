@@ -43,8 +43,8 @@
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
-#' * `"shrinkage"`, for [gibbs_hlm()]: on the left the least squares estimate of
-#'   the coefficient from the rows of the group alone, on the right its
+#' * `"shrinkage"`, for [gibbs_hlm()] with one bar: on the left the least squares
+#'   estimate of the coefficient from the rows of the group alone, on the right its
 #'   posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
 #'   left out if its rows do not determine its estimates.
@@ -69,7 +69,8 @@
 #' @param groups For `"calibration"`: whole number, at least 2, of groups;
 #'   default 10, fewer with fewer than 100 observations.
 #' @param term For `"groups"` and `"shrinkage"`: the name of a term before the
-#'   bar; default all, at most four, in a panel each.
+#'   bar, with several bars `"term | factor"`; default all, at most four, in a
+#'   panel each.
 #' @param ... Graphical parameters; `main` replaces the lines above the
 #'   picture.
 #' @return `x`, invisibly.
