@@ -44,8 +44,8 @@
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
 #' * `"shrinkage"`, for [gibbs_hlm()] with one bar: on the left the least squares
-#'   estimate of the coefficient from the rows of the group alone, on the right its
-#'   posterior mean. Fixed effects of columns that are not before the bar are
+#'   estimate of the coefficient from the rows of the group alone, on the right
+#'   its posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
 #'   left out if its rows do not determine its estimates.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
