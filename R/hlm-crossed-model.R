@@ -289,20 +289,8 @@ model_start.hlm_crossed_model <- function(model, init) {
   data <- model$data
   factors <- exp(stats::runif(length(model$layout) + 1L, -1, 1) * log(10))
   squares <- sum(data$y^2)
-  spread <- if (squares > 0) {
-    squares / data$n
-  } else if (data$rate > 0) {
-    data$rate / data$shape
-  } else {
-    1
-  }
-  beta <- if (data$known == 1) {
-    1
-  } else if (is.null(init$sigma)) {
-    factors[[length(factors)]] / spread
-  } else {
-    init$sigma^-2
-  }
+  spread <- start_spread(data, squares)
+  beta <- start_precision(data, init, factors[[length(factors)]] / spread)
   default <- Map(function(design, factor) {
     sd <- factor * design$reach * sqrt(spread / mean_weight_of(data))
     diag(sd^2, length(design$bar))
@@ -317,16 +305,7 @@ model_sweeps.hlm_crossed_model <- function(model, state, n, control) {
 
 #' @exportS3Method
 model_check_init.hlm_crossed_model <- function(model, init, where, call) {
-  check_init_names(
-    init, c(if (model$data$known == 0) "sigma", "Sigma"), where, call
-  )
-  if (!is.null(init$sigma)) {
-    arg <- paste0(where, "$sigma")
-    check_init_shape(init$sigma, 1L, arg, call)
-    check_number(
-      init$sigma, lower = 1e-150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_noise(init, model$data, where, call)
   if (!is.null(init$Sigma)) {
     known <- names(model$layout)
     if (!is.list(init$Sigma) || is.null(names(init$Sigma)) ||
@@ -338,11 +317,9 @@ model_check_init.hlm_crossed_model <- function(model, init, where, call) {
       )
     }
     for (name in names(init$Sigma)) {
-      q <- length(model$layout[[name]]$bar)
-      arg <- paste0(where, "$Sigma$", name)
-      check_init_shape(init$Sigma[[name]], rep(q, 2L), arg, call)
-      init$Sigma[[name]] <- check_spd_matrix(
-        matrix(init$Sigma[[name]], q), q, arg = arg, call = call
+      init$Sigma[[name]] <- check_init_covariance(
+        init$Sigma[[name]], model$data$bars[[match(name, known)]],
+        paste0(where, "$Sigma$", name), call
       )
     }
   }

@@ -233,23 +233,32 @@ model_start.hlm_model <- function(model, init) {
   q <- data$q
   factors <- exp(stats::runif(q + 1, -1, 1) * log(10))
   squares <- data$rss + sum(data$pool_y^2) + sum(data$response^2)
-  spread <- if (squares > 0) {
+  spread <- start_spread(data, squares)
+  beta <- start_precision(data, init, factors[[q + 1]] / spread)
+  sd <- factors[seq_len(q)] * model$layout$reach *
+    sqrt(spread / mean_weight_of(data))
+  hlm_state(model, init$Sigma %||% diag(sd^2, q), beta)
+}
+
+# The mean square of the responses.
+start_spread <- function(data, squares) {
+  if (squares > 0) {
     squares / data$n
   } else if (data$rate > 0) {
     data$rate / data$shape
   } else {
     1
   }
-  beta <- if (data$known == 1) {
+}
+
+start_precision <- function(data, init, default) {
+  if (data$known == 1) {
     1
   } else if (is.null(init$sigma)) {
-    factors[[q + 1]] / spread
+    default
   } else {
     init$sigma^-2
   }
-  sd <- factors[seq_len(q)] * model$layout$reach *
-    sqrt(spread / mean_weight_of(data))
-  hlm_state(model, init$Sigma %||% diag(sd^2, q), beta)
 }
 
 mean_weight_of <- function(data) exp(data$log_weights / data$n)
@@ -262,6 +271,17 @@ model_sweeps.hlm_model <- function(model, state, n, control) {
 #' @exportS3Method
 model_check_init.hlm_model <- function(model, init, where, call) {
   data <- model$data
+  check_init_noise(init, data, where, call)
+  if (!is.null(init$Sigma)) {
+    init[["Sigma"]] <- check_init_covariance(
+      init$Sigma, data, paste0(where, "$Sigma"), call
+    )
+  }
+  init
+}
+
+# The names of an entry of `inits`, and its sigma.
+check_init_noise <- function(init, data, where, call) {
   check_init_names(init, c(if (data$known == 0) "sigma", "Sigma"), where, call)
   if (!is.null(init$sigma)) {
     arg <- paste0(where, "$sigma")
@@ -270,18 +290,18 @@ model_check_init.hlm_model <- function(model, init, where, call) {
       init$sigma, lower = 1e-150, upper = 1e150, arg = arg, call = call
     )
   }
-  if (!is.null(init$Sigma)) {
-    arg <- paste0(where, "$Sigma")
-    check_init_shape(init$Sigma, rep(data$q, 2L), arg, call)
-    covariance <- check_spd_matrix(
-      matrix(init$Sigma, data$q), data$q, arg = arg, call = call
-    )
-    if (data$diagonal == 1 && any(covariance[lower.tri(covariance)] != 0)) {
-      abort_argument("`{arg}` must be diagonal.", call = call)
-    }
-    init[["Sigma"]] <- covariance
+}
+
+# Sigma of one bar.
+check_init_covariance <- function(value, data, arg, call) {
+  check_init_shape(value, rep(data$q, 2L), arg, call)
+  covariance <- check_spd_matrix(
+    matrix(value, data$q), data$q, arg = arg, call = call
+  )
+  if (data$diagonal == 1 && any(covariance[lower.tri(covariance)] != 0)) {
+    abort_argument("`{arg}` must be diagonal.", call = call)
   }
-  init
+  covariance
 }
 
 #' @exportS3Method

@@ -214,6 +214,18 @@ test_that("each factor has its own prior", {
   })
 })
 
+test_that("starting covariances are those of the bars", {
+  d <- crossed_data()
+  start <- function(...) {
+    short_crossed(y ~ x + (1 + x || a) + (1 | b), d,
+                  inits = list(list(Sigma = list(...))))
+  }
+  expect_identical(dim(as.matrix(start(a = diag(2), b = 4)))[[1]], 20L)
+  expect_error(start(a = matrix(c(1, 0.5, 0.5, 1), 2)), "must be diagonal",
+               class = "gibbsite_error_argument")
+  expect_error(start(k = 1), class = "gibbsite_error_argument")
+})
+
 # ---- methods -----------------------------------------------------------------
 
 test_that("known and new groups are predicted", {
