@@ -1,6 +1,6 @@
 # gibbs_logistic() with groups: the model of gibbs_hlm() with binomial
 # responses.
-# src/core/hlm/hlm_binomial.h has the mathematics.
+# src/core/hlm/hlm_latent.h and hlm_binomial.h have the mathematics.
 
 # The frame of hlm_frame() with the parts of logistic_frame(). user_call: that
 # of gibbs_logistic().
@@ -106,7 +106,7 @@ hlm_binomial_model_of <- function(frame, prior, design) {
   )
 }
 
-# What C reads, as core/hlm/hlm_binomial.h describes.
+# The rows stand by group.
 hlm_binomial_data <- function(frame, prior, design) {
   groups <- length(frame$levels)
   used <- which(rows_used(frame))
@@ -150,7 +150,26 @@ model_start.hlm_binomial_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
-  .Call(C_hlm_binomial_sweeps, model$data, state, n, control)
+  .Call(C_hlm_latent_sweeps, one_bar_data(model$data), state, n, control)
+}
+
+# What C reads of a single bar, as core/hlm/hlm_latent.h describes.
+one_bar_data <- function(data) {
+  n <- length(data$total)
+  bar <- c(data, list(row = seq_len(n) - 1L))
+  list(
+    count = 1, p = data$p, n = as.double(n), bars = list(bar),
+    fixed = data$fixed, offset = data$offset, constant = data$constant,
+    nesting = list(), response = binomial_data(data)
+  )
+}
+
+# success and total in the order of the rows.
+binomial_data <- function(data) {
+  list(
+    type = if (data$probit == 1) "probit" else "logit",
+    success = data$success, total = data$total
+  )
 }
 
 #' @exportS3Method

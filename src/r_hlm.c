@@ -3,10 +3,12 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "hlm/hlm.h"
 #include "hlm/hlm_binomial.h"
 #include "hlm/hlm_crossed.h"
+#include "hlm/hlm_latent.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -85,7 +87,7 @@ static void unpack_prior(SEXP list, hlm_data *data) {
 /* All but the rows. */
 static hlm_data unpack_model(SEXP list) {
   hlm_data data = {0};
-  data.q = args_count(list, "q", 1);
+  data.q = args_count(list, "q", 0);
   data.p = args_count(list, "p", 0);
   data.groups = args_count(list, "groups", 1);
   if (data.q > 1024 || data.p > 32768 || data.groups > INT_MAX - 1)
@@ -110,23 +112,44 @@ static hlm_data unpack_model(SEXP list) {
 
 static hlm_data unpack_data(SEXP list) {
   hlm_data data = unpack_model(list);
+  if (data.q == 0)
+    Rf_error("`q` must be 1 or more");
   unpack_rows(list, &data);
   data.n = not_negative(list, "n");
   data.log_weights = args_number(list, "log_weights");
   return data;
 }
 
-static hlm_state unpack_state(SEXP list, const hlm_data *data) {
+/* The deviations of all bars. */
+static size_t deviation_count(const hlm_data *bar, size_t bars) {
+  size_t sum = 0;
+  for (size_t f = 0; f < bars; f++)
+    sum += args_product(bar[f].q, bar[f].groups);
+  if (sum > INT_MAX)
+    Rf_error("too many deviations");
+  return sum;
+}
+
+static hlm_state unpack_bars_state(SEXP list, const hlm_data *bar,
+                                   size_t bars) {
+  size_t factors = 0;
+  for (size_t f = 0; f < bars; f++)
+    factors += bar[f].q * bar[f].q;
   hlm_state state;
-  state.factor = finite_numbers(list, "factor", data->q * data->q);
+  state.factor = finite_numbers(list, "factor", factors);
   state.beta = args_doubles(list, "beta", 1);
-  state.b = finite_numbers(list, "b", data->p);
-  state.u = finite_numbers(list, "u", args_product(data->q, data->groups));
+  state.b = finite_numbers(list, "b", bar->p);
+  state.u = finite_numbers(list, "u", deviation_count(bar, bars));
   if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
     Rf_error("`beta` must be positive");
-  for (size_t k = 0; k < data->q; k++)
-    if (!(state.factor[k + data->q * k] > 0.0))
-      Rf_error("`factor` must have a positive diagonal");
+  const double *factor = state.factor;
+  for (size_t f = 0; f < bars; f++) {
+    const size_t q = bar[f].q;
+    for (size_t k = 0; k < q; k++)
+      if (!(factor[k + q * k] > 0.0))
+        Rf_error("`factor` must have a positive diagonal");
+    factor += q * q;
+  }
   return state;
 }
 
@@ -142,7 +165,7 @@ SEXP C_hlm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
   const hlm_data data = unpack_data(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_state(copy, &data);
+  const hlm_state state = unpack_bars_state(copy, &data, 1);
   hlm_model model;
   open_model(&model, &data, &state);
   const scan_model scan = {&model, hlm_sweep, hlm_record};
@@ -167,14 +190,13 @@ static hlm_table unpack_table(SEXP list, size_t rows, size_t columns) {
   return table;
 }
 
-static hlm_nesting unpack_nesting(SEXP list, const hlm_crossed_data *data) {
+static hlm_nesting unpack_nesting(SEXP list, const hlm_data *bar, size_t bars) {
   hlm_nesting nest;
   nest.outer = args_count(list, "outer", 0);
   nest.inner = args_count(list, "inner", 0);
-  if (nest.outer >= data->bars || nest.inner >= data->bars)
+  if (nest.outer >= bars || nest.inner >= bars)
     Rf_error("`outer` or `inner` is out of range");
-  const hlm_data *outer = data->bar + nest.outer,
-                 *inner = data->bar + nest.inner;
+  const hlm_data *outer = bar + nest.outer, *inner = bar + nest.inner;
   nest.shared = (size_t)Rf_xlength(args_element(list, "outer_term"));
   nest.outer_term = args_integers(list, "outer_term", nest.shared);
   nest.inner_term = args_integers(list, "inner_term", nest.shared);
@@ -189,18 +211,28 @@ static hlm_nesting unpack_nesting(SEXP list, const hlm_crossed_data *data) {
   return nest;
 }
 
+/* Element `nesting`; returns their number. */
+static size_t unpack_nestings(SEXP list, const hlm_data *bar, size_t bars,
+                              const hlm_nesting **to) {
+  const size_t count = (size_t)Rf_xlength(args_element(list, "nesting"));
+  hlm_nesting *nesting = (hlm_nesting *)R_alloc(count + 1, sizeof *nesting);
+  for (size_t i = 0; i < count; i++)
+    nesting[i] =
+      unpack_nesting(list_item(list, "nesting", i, count), bar, bars);
+  *to = nesting;
+  return count;
+}
+
 static void unpack_bars(SEXP list, hlm_crossed_data *data) {
   hlm_data *bar = (hlm_data *)R_alloc(data->bars, sizeof *bar);
   size_t *first = (size_t *)R_alloc(data->bars + 1, sizeof *first);
-  first[0] = 0;
   for (size_t f = 0; f < data->bars; f++) {
     bar[f] = unpack_data(list_item(list, "bars", f, data->bars));
     if (bar[f].p != data->p || bar[f].collapsed)
       Rf_error("the bars must have the same fixed effects");
-    first[f + 1] = first[f] + args_product(bar[f].q, bar[f].groups);
+    first[f] = deviation_count(bar, f);
   }
-  if (first[data->bars] > INT_MAX)
-    Rf_error("too many deviations");
+  first[data->bars] = deviation_count(bar, data->bars);
   data->bar = bar;
   data->first = first;
 }
@@ -232,36 +264,8 @@ static hlm_crossed_data unpack_crossed(SEXP list) {
   data.rows = unpack_table(args_element(list, "rows"), data.n, all);
   data.x = finite_numbers(list, "x", args_product(data.p, data.n));
   data.y = finite_numbers(list, "y", data.n);
-  data.nestings = (size_t)Rf_xlength(args_element(list, "nesting"));
-  hlm_nesting *nesting =
-    (hlm_nesting *)R_alloc(data.nestings + 1, sizeof *nesting);
-  for (size_t i = 0; i < data.nestings; i++)
-    nesting[i] =
-      unpack_nesting(list_item(list, "nesting", i, data.nestings), &data);
-  data.nesting = nesting;
+  data.nestings = unpack_nestings(list, data.bar, data.bars, &data.nesting);
   return data;
-}
-
-static hlm_state unpack_crossed_state(SEXP list, const hlm_crossed_data *data) {
-  size_t factors = 0;
-  for (size_t f = 0; f < data->bars; f++)
-    factors += data->bar[f].q * data->bar[f].q;
-  hlm_state state;
-  state.factor = finite_numbers(list, "factor", factors);
-  state.beta = args_doubles(list, "beta", 1);
-  state.b = finite_numbers(list, "b", data->p);
-  state.u = finite_numbers(list, "u", data->first[data->bars]);
-  if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
-    Rf_error("`beta` must be positive");
-  const double *factor = state.factor;
-  for (size_t f = 0; f < data->bars; f++) {
-    const size_t q = data->bar[f].q;
-    for (size_t k = 0; k < q; k++)
-      if (!(factor[k + q * k] > 0.0))
-        Rf_error("`factor` must have a positive diagonal");
-    factor += q * q;
-  }
-  return state;
 }
 
 static void *work_of(size_t size) {
@@ -275,7 +279,7 @@ SEXP C_hlm_crossed_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const hlm_crossed_data data = unpack_crossed(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_crossed_state(copy, &data);
+  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars);
   hlm_model *bar = (hlm_model *)R_alloc(data.bars, sizeof *bar);
   void **bar_work = (void **)R_alloc(data.bars, sizeof *bar_work);
   for (size_t f = 0; f < data.bars; f++)
@@ -290,7 +294,7 @@ SEXP C_hlm_crossed_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   return result;
 }
 
-/* ---- binomial responses ------------------------------------------------------ */
+/* ---- latent normal responses ------------------------------------------------- */
 
 /* Whole numbers from `least` to INT_MAX. */
 static const double *counts(SEXP list, const char *name, size_t n,
@@ -300,6 +304,31 @@ static const double *counts(SEXP list, const char *name, size_t n,
     if (!(x[i] >= least && x[i] <= INT_MAX && x[i] == floor(x[i])))
       Rf_error("`%s` must be whole numbers", name);
   return x;
+}
+
+static void *open_binomial(SEXP list, size_t n) {
+  hlm_binomial *own = (hlm_binomial *)R_alloc(1, sizeof *own);
+  own->total = counts(list, "total", n, 1.0);
+  own->success = counts(list, "success", n, 0.0);
+  for (size_t i = 0; i < n; i++)
+    if (own->success[i] > own->total[i])
+      Rf_error("`success` must not exceed `total`");
+  return own;
+}
+
+/* The responses of element `type`.  A type with parameters keeps them in `state`, the
+ * copy that is returned. */
+static void open_response(SEXP list, SEXP state, hlm_latent_data *data) {
+  SEXP name = args_element(list, "type");
+  const char *type =
+    Rf_isString(name) && XLENGTH(name) == 1 ? CHAR(STRING_ELT(name, 0)) : "";
+  (void)state;
+  if (strcmp(type, "logit") == 0 || strcmp(type, "probit") == 0) {
+    data->type = strcmp(type, "logit") == 0 ? &hlm_logit : &hlm_probit;
+    data->response = open_binomial(list, data->n);
+  } else {
+    Rf_error("no responses are of type \"%s\"", type);
+  }
 }
 
 /* The first min(n_j, q) rows of each group are kept. */
@@ -313,43 +342,67 @@ static const int *kept_starts(const int *first, const hlm_data *data) {
   return start;
 }
 
-static hlm_binomial_data unpack_binomial(SEXP list) {
-  hlm_binomial_data data = {.groups = unpack_model(list)};
-  const size_t q = data.groups.q, p = data.groups.p;
-  data.probit = flag(list, "probit");
-  data.first = group_starts(list, "first", data.groups.groups);
-  data.groups.start = kept_starts(data.first, &data.groups);
-  const size_t n = (size_t)data.first[data.groups.groups];
-  data.z = finite_numbers(list, "bar", args_product(n, q));
-  data.x = finite_numbers(list, "fixed", args_product(n, p));
-  data.total = counts(list, "total", n, 1.0);
-  data.success = counts(list, "success", n, 0.0);
-  for (size_t i = 0; i < n; i++)
-    if (data.success[i] > data.total[i])
-      Rf_error("`success` must not exceed `total`");
+/* first, row and bar (z) */
+static hlm_latent_rows unpack_latent_rows(SEXP list, const hlm_data *bar,
+                                          size_t n) {
+  hlm_latent_rows rows;
+  rows.first = group_starts(list, "first", bar->groups);
+  if ((size_t)rows.first[bar->groups] != n)
+    Rf_error("each row must be in a group");
+  rows.row = args_integers(list, "row", n);
+  char *seen = R_alloc(n + 1, 1);
+  memset(seen, 0, n + 1);
+  for (size_t at = 0; at < n; at++) {
+    if (rows.row[at] < 0 || (size_t)rows.row[at] >= n || seen[rows.row[at]])
+      Rf_error("`row` must have each row once");
+    seen[rows.row[at]] = 1;
+  }
+  rows.z = finite_numbers(list, "bar", args_product(n, bar->q));
+  return rows;
+}
+
+static void unpack_latent_bars(SEXP list, hlm_latent_data *data) {
+  hlm_data *bar = (hlm_data *)R_alloc(data->bars, sizeof *bar);
+  hlm_latent_rows *rows = (hlm_latent_rows *)R_alloc(data->bars, sizeof *rows);
+  for (size_t f = 0; f < data->bars; f++) {
+    SEXP own = list_item(list, "bars", f, data->bars);
+    bar[f] = unpack_model(own);
+    if (bar[f].p != data->p || !bar[f].known || bar[f].collapsed)
+      Rf_error(
+        "the bars must have the same fixed effects, and known variances");
+    rows[f] = unpack_latent_rows(own, bar + f, data->n);
+    bar[f].start = kept_starts(rows[f].first, bar + f);
+  }
+  data->bar = bar;
+  data->rows = rows;
+}
+
+static hlm_latent_data unpack_latent(SEXP list) {
+  hlm_latent_data data = {.bars = args_count(list, "count", 1),
+                          .p = args_count(list, "p", 0),
+                          .n = args_count(list, "n", 0),
+                          .constant = args_number(list, "constant")};
+  unpack_latent_bars(list, &data);
+  data.x = finite_numbers(list, "fixed", args_product(data.n, data.p));
   data.offset = Rf_xlength(args_element(list, "offset")) > 0
-                  ? finite_numbers(list, "offset", n)
+                  ? finite_numbers(list, "offset", data.n)
                   : NULL;
-  data.constant = args_number(list, "constant");
-  if (!data.groups.known || data.groups.collapsed)
-    Rf_error("the variance of the latent responses must be known");
+  data.nestings = unpack_nestings(list, data.bar, data.bars, &data.nesting);
   return data;
 }
 
-SEXP C_hlm_binomial_sweeps(SEXP data_list, SEXP state_list, SEXP n,
-                           SEXP control_list) {
-  const hlm_binomial_data data = unpack_binomial(data_list);
+SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                         SEXP control_list) {
+  hlm_latent_data data = unpack_latent(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_state(copy, &data.groups);
-  const size_t size = hlm_binomial_work_size(&data);
-  if (size == 0)
-    scan_stop(STATUS_NO_MEMORY);
-  hlm_binomial model;
-  hlm_binomial_open(&model, &data, &state, R_alloc(size, 1));
-  const scan_model scan = {&model, hlm_binomial_sweep, hlm_binomial_record};
+  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars);
+  open_response(args_element(data_list, "response"), copy, &data);
+  hlm_latent model;
+  hlm_latent_open(&model, &data, &state, work_of(hlm_latent_work_size(&data)));
+  const scan_model scan = {&model, hlm_latent_sweep, hlm_latent_record};
   SEXP result =
-    scan_segment(&scan, control, n, copy, hlm_columns(&data.groups));
+    scan_segment(&scan, control, n, copy, hlm_latent_columns(&data));
   UNPROTECT(1);
   return result;
 }

@@ -22,9 +22,12 @@ typedef struct {
 } form;
 
 typedef struct {
-  hlm_binomial_data data;
+  hlm_latent_data data;
+  hlm_data groups;
+  hlm_latent_rows rows;
+  hlm_binomial responses;
   hlm_state state;
-  int start[GROUPS + 1], fixed_at[MOST_Q];
+  int start[GROUPS + 1], fixed_at[MOST_Q], order[ROWS];
   double z[MOST_Q * ROWS], x[MOST_P * ROWS];
   double success[ROWS], total[ROWS], offset[ROWS];
   double mean[MOST_P], precision[MOST_P], unit[MOST_P], column_mean[MOST_P];
@@ -44,6 +47,7 @@ static void make_rows(fixture *f, form of) {
       f->x[k + of.p * i] = k == 0 ? 1.0 : norm_rand();
     f->total[i] = 1.0 + (double)(i % 3);
     f->offset[i] = norm_rand();
+    f->order[i] = (int)i;
   }
 }
 
@@ -60,31 +64,34 @@ static void open_fixture(fixture *f, form of) {
     f->scale[k] = 0.6 + 0.4 * (double)k;
     f->fixed_at[k] = k < of.p && k != 1 ? (int)k : -1;
   }
-  const hlm_data groups = {.q = of.q,
-                           .p = of.p,
-                           .groups = GROUPS,
-                           .start = f->start,
-                           .diagonal = of.diagonal,
-                           .known = 1,
-                           .half_t = 1,
-                           .keep = 1,
-                           .mean = f->mean,
-                           .precision = f->precision,
-                           .df = 4.5,
-                           .scale = f->scale,
-                           .unit = f->unit,
-                           .column_mean = f->column_mean,
-                           .intercept_at = of.p,
-                           .fixed_at = f->fixed_at};
-  f->data = (hlm_binomial_data){.groups = groups,
-                                .probit = of.probit,
-                                .first = first_rows,
-                                .z = f->z,
-                                .x = f->x,
-                                .success = f->success,
-                                .total = f->total,
-                                .offset = of.offset ? f->offset : NULL,
-                                .constant = 0.7};
+  f->groups = (hlm_data){.q = of.q,
+                         .p = of.p,
+                         .groups = GROUPS,
+                         .start = f->start,
+                         .diagonal = of.diagonal,
+                         .known = 1,
+                         .half_t = 1,
+                         .keep = 1,
+                         .mean = f->mean,
+                         .precision = f->precision,
+                         .df = 4.5,
+                         .scale = f->scale,
+                         .unit = f->unit,
+                         .column_mean = f->column_mean,
+                         .intercept_at = of.p,
+                         .fixed_at = f->fixed_at};
+  f->rows = (hlm_latent_rows){first_rows, f->order, f->z};
+  f->responses = (hlm_binomial){f->success, f->total};
+  f->data = (hlm_latent_data){.bars = 1,
+                              .p = of.p,
+                              .n = ROWS,
+                              .bar = &f->groups,
+                              .rows = &f->rows,
+                              .x = f->x,
+                              .offset = of.offset ? f->offset : NULL,
+                              .type = of.probit ? &hlm_probit : &hlm_logit,
+                              .response = &f->responses,
+                              .constant = 0.7};
   f->beta = 1.0;
   f->state = (hlm_state){f->factor, &f->beta, f->b, f->u};
 }
@@ -93,8 +100,8 @@ static void open_fixture(fixture *f, form of) {
 
 /* factor <- L of d coordinates of Sigma from the first on; half-t. */
 static void draw_block(fixture *f, size_t first, size_t d) {
-  const size_t q = f->data.groups.q;
-  const double df = f->data.groups.df;
+  const size_t q = f->groups.q;
+  const double df = f->groups.df;
   double sums[MOST_Q * MOST_Q] = {0.0}, sigma[MOST_Q * MOST_Q];
   double work[2 * MOST_Q * MOST_Q];
   for (size_t k = 0; k < d; k++) {
@@ -110,7 +117,7 @@ static void draw_block(fixture *f, size_t first, size_t d) {
 }
 
 static double predictor(const fixture *f, size_t j, size_t i) {
-  const size_t p = f->data.groups.p, q = f->data.groups.q;
+  const size_t p = f->groups.p, q = f->groups.q;
   return (f->data.offset ? f->offset[i] : 0.0) +
          linalg_inner(f->x + p * i, f->b, p) +
          linalg_inner(f->z + q * i, f->u + q * j, q);
@@ -118,8 +125,8 @@ static double predictor(const fixture *f, size_t j, size_t i) {
 
 /* log F(eta), or log(1 - F(eta)) */
 static double log_share(const fixture *f, double eta, int lower) {
-  return f->data.probit ? pnorm(eta, 0.0, 1.0, lower, 1)
-                        : plogis(eta, 0.0, 1.0, lower, 1);
+  return f->data.type == &hlm_probit ? pnorm(eta, 0.0, 1.0, lower, 1)
+                                     : plogis(eta, 0.0, 1.0, lower, 1);
 }
 
 static void predict_all(const fixture *f, double *eta) {
@@ -129,7 +136,7 @@ static void predict_all(const fixture *f, double *eta) {
 }
 
 static void draw_all(fixture *f) {
-  const hlm_data *groups = &f->data.groups;
+  const hlm_data *groups = &f->groups;
   const size_t q = groups->q;
   if (!groups->diagonal)
     draw_block(f, 0, q);
@@ -150,12 +157,12 @@ static void draw_all(fixture *f) {
 
 /* ---- sweeps -------------------------------------------------------------- */
 
-static void sweep_model(fixture *f, hlm_binomial *model, double *work,
+static void sweep_model(fixture *f, hlm_latent *model, double *work,
                         double *row) {
   const scan_control control = {.thin = 1.0, .threads = 1};
-  hlm_binomial_open(model, &f->data, &f->state, work);
-  EXPECT(hlm_binomial_sweep(model, &control) == STATUS_OK);
-  hlm_binomial_record(model, row, 1);
+  hlm_latent_open(model, &f->data, &f->state, work);
+  EXPECT(hlm_latent_sweep(model, &control) == STATUS_OK);
+  hlm_latent_record(model, row, 1);
 }
 
 static const form forms[] = {
@@ -179,11 +186,11 @@ static double log_likelihood(const fixture *f) {
 
 static void check_row(form of) {
   fixture f;
-  hlm_binomial model;
+  hlm_latent model;
   double row[COLUMNS];
   open_fixture(&f, of);
   draw_all(&f);
-  double *work = new_bytes(hlm_binomial_work_size(&f.data));
+  double *work = new_bytes(hlm_latent_work_size(&f.data));
   sweep_model(&f, &model, work, row);
   size_t at = of.p + of.q + (of.diagonal ? 0 : of.q * (of.q - 1) / 2);
   for (size_t k = 0; k < of.p; k++)
@@ -194,7 +201,7 @@ static void check_row(form of) {
       const int fixed = f.fixed_at[k];
       EXPECT(row[at++] == f.u[k + of.q * j] + (fixed < 0 ? 0.0 : f.b[fixed]));
     }
-  EXPECT(hlm_columns(&f.data.groups) == at);
+  EXPECT(hlm_latent_columns(&f.data) == at);
   release_numbers(work);
 }
 
@@ -207,7 +214,7 @@ static void rows_by_hand(void) {
  * trials, which are the precisions of the probit link. */
 static double product_of(const fixture *f, size_t from, size_t to, size_t a,
                          size_t b) {
-  const size_t q = f->data.groups.q, p = f->data.groups.p;
+  const size_t q = f->groups.q, p = f->groups.p;
   double sum = 0.0;
   for (size_t i = from; i < to; i++) {
     const double left = a < q ? f->z[a + q * i] : f->x[a - q + p * i];
@@ -217,9 +224,9 @@ static double product_of(const fixture *f, size_t from, size_t to, size_t a,
   return sum;
 }
 
-static double reduced_product(const hlm_binomial *m, size_t from, size_t to,
+static double reduced_product(const hlm_latent *m, size_t from, size_t to,
                               size_t a, size_t b) {
-  const size_t q = m->data.groups.q, p = m->data.groups.p;
+  const size_t q = m->data.bar->q, p = m->data.p;
   double sum = 0.0;
   for (size_t i = from; i < to; i++) {
     const double left = a < q ? m->z[a + q * i] : m->x[a - q + p * i];
@@ -233,12 +240,12 @@ static double reduced_product(const hlm_binomial *m, size_t from, size_t to,
  * groups together with the pool. */
 static void reduced_rows_by_hand(void) {
   fixture f;
-  hlm_binomial m;
+  hlm_latent m;
   double row[COLUMNS];
   const form of = {2, 2, 1, 0, 0};
   open_fixture(&f, of);
   draw_all(&f);
-  double *work = new_bytes(hlm_binomial_work_size(&f.data));
+  double *work = new_bytes(hlm_latent_work_size(&f.data));
   sweep_model(&f, &m, work, row);
   for (size_t j = 0; j < GROUPS; j++)
     for (size_t a = 0; a < 2; a++)
@@ -262,7 +269,7 @@ static void reduced_rows_by_hand(void) {
 /* ---- one-step invariance ------------------------------------------------- */
 
 static double covariance(const fixture *f, size_t i, size_t k) {
-  const size_t q = f->data.groups.q;
+  const size_t q = f->groups.q;
   return linalg_inner(f->factor + i, f->factor + k, 1) +
          (q > 1 ? f->factor[i + q] * f->factor[k + q] : 0.0);
 }
@@ -270,7 +277,7 @@ static double covariance(const fixture *f, size_t i, size_t k) {
 /* The half-t distribution has no moments of its order and above: statistics are
  * squashed. */
 static size_t statistics(const fixture *f, double *out) {
-  const size_t q = f->data.groups.q, p = f->data.groups.p;
+  const size_t q = f->groups.q, p = f->groups.p;
   double fit = 0.0, square = 0.0, eta[ROWS];
   size_t count = 0;
   predict_all(f, eta);
@@ -288,7 +295,7 @@ static size_t statistics(const fixture *f, double *out) {
     out[count++] = squash(u * other);
     out[count++] = squash(u * (f->success[0] - 0.5 * f->total[0]));
   }
-  if (q > 1 && !f->data.groups.diagonal) {
+  if (q > 1 && !f->groups.diagonal) {
     const double c = covariance(f, 1, 0);
     out[count++] = c / sqrt(covariance(f, 0, 0) * covariance(f, 1, 1));
     out[count++] = squash(f->u[0] * f->u[1]);
@@ -304,10 +311,10 @@ static size_t statistics(const fixture *f, double *out) {
 /* change(f): makes a mistake in what the sampler is given; or NULL. */
 static int is_sound(form of, void (*change)(fixture *f), size_t draws) {
   fixture f;
-  hlm_binomial model;
+  hlm_latent model;
   double before[MOST_STATISTICS], after[MOST_STATISTICS], row[COLUMNS];
   open_fixture(&f, of);
-  double *work = new_bytes(2 * hlm_binomial_work_size(&f.data));
+  double *work = new_bytes(2 * hlm_latent_work_size(&f.data));
   draw_all(&f);
   const size_t count = statistics(&f, before);
   EXPECT(count <= MOST_STATISTICS);
@@ -320,6 +327,7 @@ static int is_sound(form of, void (*change)(fixture *f), size_t draws) {
       change(&f);
     sweep_model(&f, &model, work, row);
     f.data = first.data;
+    f.groups = first.groups;
     memcpy(f.total, first.total, sizeof f.total);
     memcpy(f.scale, first.scale, sizeof f.scale);
     memcpy(f.mean, first.mean, sizeof f.mean);
@@ -343,24 +351,24 @@ static void one_trial_more(fixture *f) {
     f->total[i] += 1.0;
 }
 static void other_link(fixture *f) {
-  f->data.probit = !f->data.probit;
+  f->data.type = f->data.type == &hlm_probit ? &hlm_logit : &hlm_probit;
 }
 static void df_larger(fixture *f) {
-  f->data.groups.df *= 4.0;
+  f->groups.df *= 4.0;
 }
 static void scale_squared(fixture *f) {
-  for (size_t k = 0; k < f->data.groups.q; k++)
+  for (size_t k = 0; k < f->groups.q; k++)
     f->scale[k] *= f->scale[k];
 }
 static void mean_zero(fixture *f) {
   memset(f->mean, 0, sizeof f->mean);
 }
 static void correlated(fixture *f) {
-  f->data.groups.diagonal = 0;
+  f->groups.diagonal = 0;
 }
 static void noise_drawn(fixture *f) {
-  f->data.groups.known = 0;
-  f->data.groups.shape = f->data.groups.rate = 4.0;
+  f->groups.known = 0;
+  f->groups.shape = f->groups.rate = 4.0;
 }
 
 static void wrong_sweeps_are_found(void) {

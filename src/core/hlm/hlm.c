@@ -566,6 +566,17 @@ double *hlm_record_covariance(hlm_model *m, double *next, size_t stride) {
   return next;
 }
 
+double *hlm_record_deviations(const hlm_model *m, double *next, size_t stride) {
+  const hlm_data *data = &m->data;
+  for (size_t j = 0; data->keep && j < data->groups; j++)
+    for (size_t k = 0; k < data->q; k++) {
+      const int at = data->fixed_at[k];
+      *(next += stride) =
+        m->state.u[k + data->q * j] + (at < 0 ? 0.0 : m->state.b[at]);
+    }
+  return next;
+}
+
 void hlm_record(void *model, double *row, size_t stride) {
   hlm_model *m = model;
   const hlm_data *data = &m->data;
@@ -580,12 +591,7 @@ void hlm_record(void *model, double *row, size_t stride) {
   }
   *next = 0.5 * (data->n * (log(beta) - LOG_2PI) + data->log_weights -
                  beta * residual_squares(m));
-  for (size_t j = 0; data->keep && j < data->groups; j++)
-    for (size_t k = 0; k < data->q; k++) {
-      const int at = data->fixed_at[k];
-      *(next += stride) =
-        m->state.u[k + data->q * j] + (at < 0 ? 0.0 : m->state.b[at]);
-    }
+  hlm_record_deviations(m, next, stride);
 }
 
 /* ---- groups given draws ------------------------------------------------------ */

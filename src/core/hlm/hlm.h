@@ -107,6 +107,11 @@ status hlm_draw_effects(hlm_model *model, int threads);
 /* Standard deviations and correlations of Sigma; returns the place after them. */
 double *hlm_record_covariance(hlm_model *model, double *next, size_t stride);
 
+/* With `keep` the w_j = u_j + their means into the places after `next`; returns the
+ * last one. */
+double *hlm_record_deviations(const hlm_model *model, double *next,
+                              size_t stride);
+
 /* One sweep; a scan_model's `sweep`. */
 status hlm_sweep(void *model, const scan_control *control);
 

@@ -17,32 +17,17 @@
 /* least rows in a part of a sum (parts.h) */
 #define ROWS 1024
 
-static size_t larger(size_t a, size_t b) {
-  return a > b ? a : b;
-}
-
 static void carve(hlm_crossed *m, arena *work) {
   const hlm_crossed_data *data = &m->data;
-  size_t rows = 0, q = 0, groups = 0, deviations = 0;
+  size_t rows = 0;
   for (size_t f = 0; f < data->bars; f++) {
-    const hlm_data *bar = data->bar + f;
-    rows = larger(rows, (size_t)bar->start[bar->groups]);
-    q = larger(q, bar->q);
-    groups = larger(groups, bar->groups);
-    deviations = larger(deviations, bar->q * bar->groups);
+    const size_t own = (size_t)data->bar[f].start[data->bar[f].groups];
+    rows = own > rows ? own : rows;
   }
-  const double square = (double)q * (double)q;
   m->y = arena_doubles(work, (double)rows);
   m->right = arena_doubles(work, (double)data->p);
   m->part = arena_doubles(work, (double)parts_count(data->n, ROWS));
-  m->normals = arena_doubles(work, (double)deviations);
-  m->total = arena_doubles(work, (double)deviations);
-  m->count = arena_doubles(work, (double)groups);
-  m->outer = arena_doubles(work, square);
-  m->inner = arena_doubles(work, square);
-  m->precision = arena_doubles(work, square);
-  m->move = arena_doubles(work, (double)q);
-  m->work = arena_doubles(work, (double)q);
+  hlm_nested_carve(&m->nested, data->bar, data->bars, work);
 }
 
 size_t hlm_crossed_work_size(const hlm_crossed_data *data) {
@@ -118,116 +103,6 @@ static status draw_bar(hlm_crossed *m, size_t f, const scan_control *control) {
   return hlm_draw_effects(bar, control->threads);
 }
 
-/* ---- nested bars ----------------------------------------------------------------- */
-
-/* The number of inner groups of each outer one, and the sums of their u. */
-static void sum_inner(hlm_crossed *m, const hlm_nesting *nest) {
-  const hlm_data *outer = m->data.bar + nest->outer,
-                 *inner = m->data.bar + nest->inner;
-  const double *u = m->state.u + m->data.first[nest->inner];
-  memset(m->count, 0, outer->groups * sizeof *m->count);
-  memset(m->total, 0, outer->groups * inner->q * sizeof *m->total);
-  for (size_t j = 0; j < inner->groups; j++) {
-    const size_t parent = (size_t)nest->parent[j];
-    m->count[parent] += 1.0;
-    for (size_t k = 0; k < inner->q; k++)
-      m->total[k + inner->q * parent] += u[k + inner->q * j];
-  }
-}
-
-/* The move d of one outer group:  with A = Sigma_f^-1, B = Sigma_g^-1, c inner groups
- * and their sum s, restricted to the shared terms,
- *   d ~ N(P^-1 (B s - A u), P^-1),  P = A + c B. */
-static status draw_move(hlm_crossed *m, const hlm_nesting *nest, size_t j) {
-  const size_t qf = m->data.bar[nest->outer].q, qg = m->data.bar[nest->inner].q,
-               shared = nest->shared;
-  const double *u = m->state.u + m->data.first[nest->outer] + qf * j;
-  const double *s = m->total + qg * j;
-  for (size_t k = 0; k < shared; k++) {
-    const size_t a = (size_t)nest->outer_term[k],
-                 b = (size_t)nest->inner_term[k];
-    m->move[k] = linalg_inner(m->inner + qg * b, s, qg) -
-                 linalg_inner(m->outer + qf * a, u, qf);
-    for (size_t l = 0; l < shared; l++)
-      m->precision[k + shared * l] =
-        m->outer[a + qf * (size_t)nest->outer_term[l]] +
-        m->count[j] * m->inner[b + qg * (size_t)nest->inner_term[l]];
-  }
-  return linalg_draw_canonical(m->precision, m->move, m->normals + shared * j,
-                               shared);
-}
-
-/* u_fk -> s u_fk, Sigma_f -> D Sigma_f D, and u_gl -> u_gl - (s - 1) u_fk for the
- * inner groups: with t_c = u_fk of the outer group of c,
- *   -sum_c (s - 1) t_c ((s - 1) t_c B_ll / 2 - (B u_gc)_l) + hlm_log_scale(). */
-typedef struct {
-  const hlm_model *outer;
-  size_t k;
-  double square, product;
-} nested_scale;
-
-static double log_of_nested_scale(const void *target, double x) {
-  const nested_scale *t = target;
-  const double step = expm1(x);
-  return step * (t->product - 0.5 * step * t->square) +
-         hlm_log_scale(t->outer, t->k, x);
-}
-
-static void scale_nested(hlm_crossed *m, const hlm_nesting *nest, size_t at) {
-  hlm_model *outer = m->bar + nest->outer;
-  const hlm_data *inner = m->data.bar + nest->inner;
-  const size_t qf = outer->data.q, qg = inner->q;
-  const size_t k = (size_t)nest->outer_term[at],
-               l = (size_t)nest->inner_term[at];
-  double *u = outer->state.u, *v = m->state.u + m->data.first[nest->inner];
-  nested_scale target = {outer, k, 0.0, 0.0};
-  for (size_t j = 0; j < inner->groups; j++) {
-    const double t = u[k + qf * (size_t)nest->parent[j]];
-    target.square += t * t * m->inner[l + qg * l];
-    target.product += t * linalg_inner(m->inner + qg * l, v + qg * j, qg);
-  }
-  const double x = slice_step(log_of_nested_scale, &target, 0.0);
-  const double scale = exp(x), step = expm1(x);
-  for (size_t j = 0; j < inner->groups; j++)
-    v[l + qg * j] -= step * u[k + qf * (size_t)nest->parent[j]];
-  for (size_t j = 0; j < outer->data.groups; j++)
-    u[k + qf * j] *= scale;
-  for (size_t c = 0; c <= k; c++)
-    outer->state.factor[k + qf * c] *= scale;
-  hlm_scale_inverse(outer, k, x);
-}
-
-static status move_nested(hlm_crossed *m, const hlm_nesting *nest,
-                          const scan_control *control) {
-  const hlm_crossed_data *data = &m->data;
-  const size_t qf = data->bar[nest->outer].q, qg = data->bar[nest->inner].q;
-  const size_t groups = data->bar[nest->outer].groups, shared = nest->shared;
-  double *u = m->state.u + data->first[nest->outer];
-  double *v = m->state.u + data->first[nest->inner];
-  normals_draw(&control->generator, m->normals, shared * groups);
-  linalg_inverse_from_cholesky(m->bar[nest->outer].state.factor, qf, m->outer);
-  linalg_inverse_from_cholesky(m->bar[nest->inner].state.factor, qg, m->inner);
-  sum_inner(m, nest);
-  /* the moves stand where the normals were */
-  for (size_t j = 0; j < groups; j++) {
-    const status outcome = draw_move(m, nest, j);
-    if (outcome != STATUS_OK)
-      return outcome;
-    for (size_t k = 0; k < shared; k++) {
-      m->normals[k + shared * j] = m->move[k];
-      u[(size_t)nest->outer_term[k] + qf * j] += m->move[k];
-    }
-  }
-  for (size_t j = 0; j < data->bar[nest->inner].groups; j++)
-    for (size_t k = 0; k < shared; k++)
-      v[(size_t)nest->inner_term[k] + qg * j] -=
-        m->normals[k + shared * (size_t)nest->parent[j]];
-  memcpy(m->bar[nest->outer].inverse, m->outer, qf * qf * sizeof *m->outer);
-  for (size_t k = 0; k < shared; k++)
-    scale_nested(m, nest, k);
-  return STATUS_OK;
-}
-
 /* ---- the noise --------------------------------------------------------------------- */
 
 /* sum_i v_i (y_i - x_i'b - sum_f z_fi'u_f)^2 */
@@ -266,7 +141,7 @@ status hlm_crossed_sweep(void *model, const scan_control *control) {
   for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++)
     outcome = draw_bar(m, f, control);
   for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
-    outcome = move_nested(m, data->nesting + i, control);
+    outcome = hlm_nested_move(&m->nested, m->bar, data->nesting + i, control);
   if (outcome != STATUS_OK)
     return outcome;
   m->squares = residual_squares(m, control->threads);

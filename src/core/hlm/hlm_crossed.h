@@ -7,15 +7,12 @@
  * of the bars may be crossed, nested or partly so.  A sweep:
  *   for each bar f, given the deviations of the others:
  *     b, u_f and Sigma_f by hlm_draw_effects(): b is drawn with u_f integrated out
- *   for each bar g whose groups lie within those of a bar f:
- *     u_fj -> u_fj + d, u_gc -> u_gc - d for all c in j, with d given the others
- *     u_fk -> s u_fk, Sigma_f -> D Sigma_f D as in hlm.h, and the u_g of the same
- *     term such that the predictor stays as it is
+ *   for each bar g whose groups lie within those of a bar f, the moves of
+ *   hlm_nested.h
  *   beta | b, u, y
  * The first is collapsed Gibbs sampling (Papaspiliopoulos, Roberts & Zanella 2020,
  * doi:10.1093/biomet/asz058), whose autocorrelation does not grow with the data for
- * crossed bars.  The second leaves the predictor as it is and moves what the data do
- * not tell of nested bars.
+ * crossed bars.
  *
  * The rows of a group of bar f, times sqrt(v_i), are rotated by Q_fj as in hlm.h.
  * With the rotation of all kept rows Q_f and the other directions P_f,
@@ -31,6 +28,7 @@
 #include <stddef.h>
 
 #include "hlm/hlm.h"
+#include "hlm/hlm_nested.h"
 #include "numeric/columns.h"
 #include "numeric/status.h"
 #include "run/scan.h"
@@ -40,13 +38,6 @@ typedef struct {
   compressed at;
   const double *value;
 } hlm_table;
-
-/* Bar `inner` has its groups within those of bar `outer`. */
-typedef struct {
-  size_t outer, inner, shared; /* shared: terms that both have            */
-  const int *outer_term, *inner_term; /* shared: from 0                   */
-  const int *parent;                  /* J of inner: its group of outer   */
-} hlm_nesting;
 
 typedef struct {
   size_t bars, p, n, nestings;
@@ -69,10 +60,7 @@ typedef struct {
   hlm_model *bar;  /* F */
   double *y, *right; /* the most rows of a bar; p                             */
   double *part;      /* of residual_squares()                                 */
-  double *normals;   /* of the moves of nested bars                           */
-  double *total;     /* the most q J: sums of the inner groups                */
-  double *count;     /* the most J                                            */
-  double *outer, *inner, *precision, *move, *work; /* the most q or q x q     */
+  hlm_nested_work nested;
   double squares;
 } hlm_crossed;
 
