@@ -228,6 +228,13 @@ static status move_nested(hlm_crossed *m, const hlm_nesting *nest,
   return STATUS_OK;
 }
 
+status hlm_crossed_move_nested(hlm_crossed *m, const scan_control *control) {
+  status outcome = STATUS_OK;
+  for (size_t i = 0; outcome == STATUS_OK && i < m->data.nestings; i++)
+    outcome = move_nested(m, m->data.nesting + i, control);
+  return outcome;
+}
+
 /* ---- the noise --------------------------------------------------------------------- */
 
 /* sum_i v_i (y_i - x_i'b - sum_f z_fi'u_f)^2 */
@@ -265,8 +272,8 @@ status hlm_crossed_sweep(void *model, const scan_control *control) {
   status outcome = STATUS_OK;
   for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++)
     outcome = draw_bar(m, f, control);
-  for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
-    outcome = move_nested(m, data->nesting + i, control);
+  if (outcome == STATUS_OK)
+    outcome = hlm_crossed_move_nested(m, control);
   if (outcome != STATUS_OK)
     return outcome;
   m->squares = residual_squares(m, control->threads);
