@@ -109,7 +109,8 @@ compare_fits <- function(fits, expressions, level, reference, call) {
 # ---- checks ------------------------------------------------------------------
 
 compared_regressions <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count",
+  "laplace_logistic"
 )
 
 compared_makers <- c(compared_regressions, "mh_sample", "gibbsite_laplace")

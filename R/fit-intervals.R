@@ -45,7 +45,8 @@ end_names <- function(prob) paste0(format_probs(central_tails(prob)), "%")
 
 # Those whose posterior_predict() has one number for each observation.
 predicting <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "laplace_logistic", "gibbs_bmf"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count",
+  "laplace_logistic", "gibbs_bmf"
 )
 
 #' @rdname fit-intervals

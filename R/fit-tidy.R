@@ -281,7 +281,7 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
 
 check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
   x <- check_flag(x, arg = "exponentiate", call = call)
-  if (x && !has_log_odds(fit_part(fit, "model"))) {
+  if (x && !isTRUE(has_ratios(fit_part(fit, "model")))) {
     abort_argument(
       c("{.arg exponentiate} must be `FALSE` for this fit: it has no log-odds.",
         i = "Odds ratios are those of {.fn gibbs_logistic} and

@@ -306,6 +306,11 @@ model_sweeps.hlm_crossed_model <- function(model, state, n, control) {
 #' @exportS3Method
 model_check_init.hlm_crossed_model <- function(model, init, where, call) {
   check_init_noise(init, model$data, where, call)
+  check_bar_covariances(model, init, where, call)
+}
+
+# Sigma of each bar that `init` has.
+check_bar_covariances <- function(model, init, where, call) {
   if (!is.null(init$Sigma)) {
     known <- names(model$layout)
     if (!is.list(init$Sigma) || is.null(names(init$Sigma)) ||
@@ -455,6 +460,16 @@ set_data.hlm_crossed_model <- function(model, data,
 # groups.
 #' @exportS3Method
 model_quantities.hlm_crossed_model <- function(model, state) {
+  c(
+    crossed_quantities(model, state),
+    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
+    log_lik = errors_log_lik(
+      model$frame, crossed_predictor(model, state), state$beta
+    )
+  )
+}
+
+crossed_quantities <- function(model, state) {
   places <- model_places(model)
   covariances <- crossed_covariances(model, state)
   bars <- lapply(seq_along(places), function(f) {
@@ -471,13 +486,7 @@ model_quantities.hlm_crossed_model <- function(model, state) {
       )
     )
   })
-  c(
-    stats::setNames(state$b, model$coefficients), unlist(bars),
-    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
-    log_lik = errors_log_lik(
-      model$frame, crossed_predictor(model, state), state$beta
-    )
-  )
+  c(stats::setNames(state$b, model$coefficients), unlist(bars))
 }
 
 # ---- Cross-validation --------------------------------------------------------

@@ -6,8 +6,8 @@
 # `template` is the state of an adapted chain.
 
 calibrated_samplers <- c(
-  "gibbs_bmf", "gibbs_gmm", "gibbs_hlm", "gibbs_lda", "gibbs_lm",
-  "gibbs_logistic", "gibbs_sample", "mh_sample"
+  "gibbs_bmf", "gibbs_count", "gibbs_gmm", "gibbs_hlm", "gibbs_lda",
+  "gibbs_lm", "gibbs_logistic", "gibbs_sample", "mh_sample"
 )
 
 # ---- The model of a call -----------------------------------------------------
@@ -94,11 +94,14 @@ with_user_draws <- function(model, draw_prior, simulate_data, call) {
       call = call
     )
   }
-  binomial <- !is.null(model_response(model)$link)
-  if (binomial && !is.null(model$frame$weights)) {
+  if (!is.null(model_response(model)$link) && !is.null(model$frame$weights)) {
     abort_argument(
       c("A model with {.arg weights} has no distribution of the data.",
-        i = "Give numbers of successes and failures instead."),
+        i = if (is_binomial(model_response(model))) {
+          "Give numbers of successes and failures instead."
+        } else {
+          "Repeat the rows instead."
+        }),
       call = call
     )
   }

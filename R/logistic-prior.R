@@ -394,8 +394,7 @@ default_variances <- function(design, slopes, wide, call) {
         "{cli::qty(names)}Column{?s} {.val {names}} {?does/do} not vary: the
          default prior takes {?it/them} for an intercept, or gives variance 1
          where all is 0.",
-        i = "Give `prior = logistic_prior(slope_variance = )` in the data's
-             units."
+        i = "Give `slope_variance` of `prior` in the data's units."
       ),
       class = "constant"
     )

@@ -57,10 +57,12 @@ model_words.default <- function(model) {
   formula <- model$design$formula
   link <- model$design$link %||% "logit"
   words <- if (!is.null(formula)) deparse1(formula)
+  family <- model$design$family
   c(
     if (any(nchar(words) > 60L)) paste0(substr(words, 1L, 57L), "...") else
       words,
-    if (link != "logit") paste0("link = \"", link, "\"")
+    if (link != "logit") paste0("link = \"", link, "\""),
+    if (!is.null(family)) paste0("family = \"", family, "\"")
   )
 }
 
@@ -206,7 +208,7 @@ model_next.default <- function(model) {
   response <- model_response(model)
   c(
     if (!is.null(response)) "predict(fit)",
-    if (identical(response$link, "logit")) "tidy(fit, exponentiate = TRUE)"
+    if (isTRUE(has_ratios(model))) "tidy(fit, exponentiate = TRUE)"
   )
 }
 

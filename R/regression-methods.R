@@ -182,8 +182,10 @@ confint.gibbs_sample <- confint.gibbsite_regression
 sigma.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   response <- model_response(fit_part(object, "model"))
-  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
-  if (is.null(scale)) NextMethod() else mean(scale)
+  if (!inherits(response, "normal_response")) {
+    return(NextMethod())
+  }
+  mean(response_scale(response, do.call(rbind, chain_matrices(object))))
 }
 
 #' @rdname regression-data
@@ -208,7 +210,8 @@ residuals.gibbsite_regression <- function(object, type = NULL, ...) {
     model, NULL, NULL, NULL, FALSE, rlang::current_env()
   )
   mean <- prediction_table(object, rows, "response")$mean
-  out <- response_residual(response, frame, mean, type)
+  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  out <- response_residual(response, frame, mean, type, scale)
   as_excluded(model, with_row_names(out, rows$names))
 }
 

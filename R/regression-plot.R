@@ -170,13 +170,14 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
 
 # The pictures that a regression has in addition to those of chains.
 regression_plots <- function(model) {
-  binomial <- !is.null(model_response(model)$link)
+  response <- model_response(model)
   c(
     if (has_groups(model)) c(
-      "groups", if (!binomial && is.character(model$levels)) "shrinkage"
+      "groups",
+      if (is.null(response$link) && is.character(model$levels)) "shrinkage"
     ),
     "coefficients", if (has_log_odds(model)) "odds", "response",
-    if (binomial) "calibration"
+    if (is_binomial(response)) "calibration"
   )
 }
 

@@ -20,9 +20,16 @@ is_regression <- function(fit) {
   !is.null(model_response(fit_part(fit, "model")))
 }
 
-# Whether coefficients are log-odds.
+is_binomial <- function(response) inherits(response, "binomial_response")
+
+# Whether coefficients are log-odds, and whether exponentiate = TRUE makes them
+# ratios of odds or of rates.
 has_log_odds <- function(model) {
   identical(model_response(model)$link, "logit")
+}
+
+has_ratios <- function(model) {
+  model_response(model)$link %in% c("logit", "log")
 }
 
 # What a coefficient changes.
@@ -31,7 +38,10 @@ changed_words <- function(model) {
   if (is.null(link)) {
     model_design(model)$response$name
   } else {
-    c(logit = "log-odds", probit = "probit")[[link]]
+    c(
+      logit = "log-odds", probit = "probit",
+      log = paste("log of the mean of", model_design(model)$response$name)
+    )[[link]]
   }
 }
 
@@ -213,17 +223,20 @@ observed_response.binomial_response <- function(response, y, known, weights,
   out
 }
 
-# Residuals of a frame. mean: the expected responses; type: of residual_types().
-response_residual <- function(response, frame, mean, type) {
+# Residuals of a frame. mean: the expected responses; type: of residual_types();
+# scale: of each draw.
+response_residual <- function(response, frame, mean, type, scale) {
   UseMethod("response_residual")
 }
 #' @exportS3Method
-response_residual.normal_response <- function(response, frame, mean, type) {
+response_residual.normal_response <- function(response, frame, mean, type,
+                                              scale) {
   out <- frame$y - mean
   if (type == "pearson") out * sqrt(frame$weights %||% 1) else out
 }
 #' @exportS3Method
-response_residual.binomial_response <- function(response, frame, mean, type) {
+response_residual.binomial_response <- function(response, frame, mean, type,
+                                                scale) {
   y <- frame$y
   out <- switch(type,
     response = y - mean,
@@ -328,12 +341,23 @@ binomial_quantiles <- function(share, trials, probs) {
   if (anyNA(share)) {
     return(rep(NA_real_, length(probs)))
   }
+  least_whole(
+    function(k) mean(stats::pbinom(k, trials, share)), probs, ceiling(trials)
+  )
+}
+
+# The least whole numbers where a distribution function is at least p. high: a
+# number from which the search upwards begins.
+least_whole <- function(distribution, probs, high) {
   vapply(probs, function(p) {
     low <- -1
-    high <- ceiling(trials)
+    while (distribution(high) < p) {
+      low <- high
+      high <- 2 * high
+    }
     while (high - low > 1) {
       middle <- floor((low + high) / 2)
-      if (mean(stats::pbinom(middle, trials, share)) >= p) {
+      if (distribution(middle) >= p) {
         high <- middle
       } else {
         low <- middle

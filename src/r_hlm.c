@@ -7,6 +7,7 @@
 
 #include "hlm/hlm.h"
 #include "hlm/hlm_binomial.h"
+#include "hlm/hlm_count.h"
 #include "hlm/hlm_crossed.h"
 #include "hlm/hlm_latent.h"
 #include "r_args.h"
@@ -403,6 +404,110 @@ SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const scan_model scan = {&model, hlm_latent_sweep, hlm_latent_record};
   SEXP result =
     scan_segment(&scan, control, n, copy, hlm_latent_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- counts ------------------------------------------------------------------ */
+
+static const double *optional_numbers(SEXP list, const char *name, size_t n) {
+  return Rf_xlength(args_element(list, name)) > 0
+           ? finite_numbers(list, name, n)
+           : NULL;
+}
+
+/* The rows of a bar: first, row, bar (z), shift (A), within. */
+static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
+                                      size_t n) {
+  const size_t q = data->q, p = data->p;
+  hlm_count_bar bar;
+  bar.first = group_starts(list, "first", data->groups);
+  if ((size_t)bar.first[data->groups] != n)
+    Rf_error("`first` must end with the number of rows");
+  bar.row = args_integers(list, "row", n);
+  for (size_t i = 0; i < n; i++)
+    if (bar.row[i] < 0 || (size_t)bar.row[i] >= n)
+      Rf_error("`row` is out of range");
+  bar.z = finite_numbers(list, "bar", args_product(n, q));
+  bar.shift = finite_numbers(list, "shift",
+                             args_product(args_product(q, p), data->groups));
+  bar.within = finite_numbers(list, "within", args_product(n, p));
+  return bar;
+}
+
+/* Bars of which the prior alone is in the first list. */
+static void unpack_count_bars(SEXP list, hlm_count_data *data) {
+  hlm_crossed_data *groups = &data->groups;
+  hlm_data *prior = (hlm_data *)R_alloc(groups->bars + 1, sizeof *prior);
+  hlm_count_bar *bar = (hlm_count_bar *)R_alloc(groups->bars + 1, sizeof *bar);
+  size_t *first = (size_t *)R_alloc(groups->bars + 1, sizeof *first);
+  first[0] = 0;
+  for (size_t f = 0; f < groups->bars; f++) {
+    SEXP own = list_item(list, "bars", f, groups->bars);
+    prior[f] = unpack_model(own);
+    if (prior[f].p != groups->p || !prior[f].half_t || !prior[f].known)
+      Rf_error("a bar must have the fixed effects and a half-t prior");
+    int *none = (int *)R_alloc(prior[f].groups + 1, sizeof *none);
+    for (size_t j = 0; j <= prior[f].groups; j++)
+      none[j] = 0;
+    prior[f].start = none;
+    bar[f] = unpack_count_bar(own, prior + f, data->n);
+    first[f + 1] = first[f] + args_product(prior[f].q, prior[f].groups);
+  }
+  groups->bar = prior;
+  groups->first = first;
+  data->bar = bar;
+}
+
+static hlm_count_data unpack_count(SEXP list) {
+  hlm_count_data data = {0};
+  data.groups.bars = args_count(list, "count", 0);
+  data.groups.p = args_count(list, "p", 0);
+  data.groups.known = data.groups.keep = 1;
+  data.n = args_count(list, "n", 1);
+  const size_t n = data.n, p = data.groups.p;
+  if (p > 32768)
+    Rf_error("`p` is too large");
+  data.negbinomial = flag(list, "negbinomial");
+  data.x = finite_numbers(list, "x", args_product(n, p));
+  data.y = counts(list, "y", n, 0.0);
+  data.weights = optional_numbers(list, "weights", n);
+  data.offset = optional_numbers(list, "offset", n);
+  data.mean = finite_numbers(list, "mean", p);
+  data.precision = finite_numbers(list, "precision", args_product(p, p));
+  data.start = finite_numbers(list, "start", p);
+  data.freedom = positive(list, "df");
+  data.scale = positive(list, "scale");
+  data.constant = args_number(list, "constant");
+  unpack_count_bars(list, &data);
+  data.groups.nestings = unpack_nestings(list, data.groups.bar, data.groups.bars,
+                                         &data.groups.nesting);
+  return data;
+}
+
+SEXP C_hlm_count_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                        SEXP control_list) {
+  const hlm_count_data data = unpack_count(data_list);
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  const hlm_count_state state = {unpack_bars_state(copy, data.groups.bar, data.groups.bars),
+                                 args_doubles(copy, "dispersion", 1),
+                                 args_doubles(copy, "sweep", 1),
+                                 args_doubles(copy, "counts", 8)};
+  if (!(*state.dispersion > 0.0 && R_FINITE(*state.dispersion)))
+    Rf_error("`dispersion` must be positive");
+  const size_t bars = data.groups.bars;
+  hlm_model *bar = (hlm_model *)R_alloc(bars + 1, sizeof *bar);
+  void **bar_work = (void **)R_alloc(bars + 1, sizeof *bar_work);
+  for (size_t f = 0; f < bars; f++)
+    bar_work[f] = work_of(hlm_work_size(data.groups.bar + f));
+  hlm_count model;
+  const status opened = hlm_count_open(&model, &data, &state, bar, bar_work,
+                                       work_of(hlm_count_work_size(&data)));
+  if (opened != STATUS_OK)
+    scan_stop(opened);
+  const scan_model scan = {&model, hlm_count_sweep, hlm_count_record};
+  SEXP result = scan_segment(&scan, control, n, copy, hlm_count_columns(&data));
   UNPROTECT(1);
   return result;
 }

@@ -491,6 +491,11 @@ static status draw_covariance(hlm_model *m) {
   return outcome;
 }
 
+status hlm_draw_covariance(hlm_model *m) {
+  draw_sums(m);
+  return draw_covariance(m);
+}
+
 static double residual_squares(const hlm_model *m) {
   const size_t n = rows_of(&m->data), pool = m->data.pool;
   return m->data.rss + linalg_inner(m->pool_residual, m->pool_residual, pool) +

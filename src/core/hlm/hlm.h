@@ -112,6 +112,9 @@ double *hlm_record_covariance(hlm_model *model, double *next, size_t stride);
 double *hlm_record_deviations(const hlm_model *model, double *next,
                               size_t stride);
 
+/* a | Sigma, and Sigma | u, a;  m->inverse is Sigma^-1. */
+status hlm_draw_covariance(hlm_model *model);
+
 /* One sweep; a scan_model's `sweep`. */
 status hlm_sweep(void *model, const scan_control *control);
 

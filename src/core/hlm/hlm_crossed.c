@@ -134,14 +134,22 @@ static double residual_squares(hlm_crossed *m, int threads) {
   return sum;
 }
 
+status hlm_crossed_move_nested(hlm_crossed *m, const scan_control *control) {
+  status outcome = STATUS_OK;
+  for (size_t i = 0; outcome == STATUS_OK && i < m->data.nestings; i++)
+    outcome =
+      hlm_nested_move(&m->nested, m->bar, m->data.nesting + i, control);
+  return outcome;
+}
+
 status hlm_crossed_sweep(void *model, const scan_control *control) {
   hlm_crossed *m = model;
   const hlm_crossed_data *data = &m->data;
   status outcome = STATUS_OK;
   for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++)
     outcome = draw_bar(m, f, control);
-  for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
-    outcome = hlm_nested_move(&m->nested, m->bar, data->nesting + i, control);
+  if (outcome == STATUS_OK)
+    outcome = hlm_crossed_move_nested(m, control);
   if (outcome != STATUS_OK)
     return outcome;
   m->squares = residual_squares(m, control->threads);

@@ -72,6 +72,9 @@ void hlm_crossed_open(hlm_crossed *model, const hlm_crossed_data *data,
                       const hlm_state *state, hlm_model *bar,
                       void *const *bar_work, void *work);
 
+/* The moves of all pairs of nested bars, which leave the predictor as it is. */
+status hlm_crossed_move_nested(hlm_crossed *model, const scan_control *control);
+
 /* A scan_model's functions.  The columns: the fixed effects, for each bar the
  * standard deviations and correlations, sigma unless `known`, log_lik, and with `keep`
  * the deviations u (U). */

@@ -1,0 +1,562 @@
+# The model behind gibbs_count(): its fields, states and starting values, of fixed
+# effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
+
+# ---- Frames ------------------------------------------------------------------
+
+# The frame of a formula, with `bars` if it has any. user_call: that of
+# gibbs_count().
+count_frame <- function(formula, data, user_call, action, contrasts, env,
+                        call) {
+  others <- c("lme4::glmer", "brms::brm")
+  if (!has_bar(formula)) {
+    check_model_formula(formula, "gibbs_count", others, call)
+    made <- regression_frame(formula, data, user_call, action, env, call)
+    return(lm_frame(formula_parts(made, contrasts, as_events, call), call))
+  }
+  parsed <- parse_hlm_formula(formula, data, NULL, call)
+  check_model_formula(parsed$flat, "gibbs_count", others, call)
+  user_call$formula <- parsed$with_group
+  made <- regression_frame(
+    parsed$with_group, data, user_call, action, env, call
+  )
+  response <- as_events(
+    stats::model.response(made$frame), deparse1(formula[[2L]]), call
+  )
+  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
+  frame$known <- TRUE
+  if (is.null(frame$bars)) {
+    own <- c("z", "group", "levels", "group_ids", "group_name", "group_expr",
+             "diagonal", "bar_terms")
+    frame$bars <- stats::setNames(list(frame[own]), frame$group_name)
+    frame <- frame[setdiff(names(frame), own)]
+  }
+  frame
+}
+
+# ---- The model ---------------------------------------------------------------
+
+count_model <- function(frame, family, prior, call) {
+  used <- rows_used(frame)
+  if (!any(used)) {
+    abort_argument(
+      "There are no observations with a weight above 0.",
+      call = call, class = "empty"
+    )
+  }
+  columns <- colnames(frame$x) %||% character()
+  grouped <- !is.null(frame$bars)
+  if (length(columns) == 0L && !grouped) {
+    abort_argument("The model has no coefficients.", call = call)
+  }
+  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  layout <- if (grouped) {
+    lapply(bar_frames(frame), hlm_design, used, weights, call)
+  } else {
+    check_square_size(
+      length(columns), 2, "The precision matrix of the coefficients has",
+      "Use fewer columns", call
+    )
+  }
+  check_count_names(columns, call)
+  found <- describe_design(
+    frame$x, columns, measure_columns(frame$x, as.double(used)), call
+  )
+  prior <- complete_count_prior(prior, family, found, layout, call)
+  check_count_bounds(frame, prior, columns, call)
+  if (grouped) say_aliased(frame, layout)
+  count_model_of(frame, family, prior, layout)
+}
+
+check_count_names <- function(columns, call) {
+  taken <- intersect(c("dispersion", "log_lik"), columns)
+  if (length(taken) > 0L) {
+    abort_argument(
+      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
+         fit has a quantity of this name.",
+        i = "Rename the variable."),
+      call = call
+    )
+  }
+}
+
+# Without a prior a coefficient needs counts above 0 that bound it: there is no
+# direction beta with x'beta = 0 for every count above 0 and x'beta <= 0 for all
+# others, in which the likelihood would increase without end. This is the
+# condition of a logistic regression where a count above 0 is a success and a
+# failure.
+check_count_bounds <- function(frame, prior, columns, call) {
+  variance <- prior$slope_variance
+  flat <- if (!is.matrix(variance)) which(!is.finite(variance))
+  used <- rows_used(frame)
+  if (length(flat) == 0L) {
+    if (all(frame$y[used] == 0)) {
+      inform_gibbsite(
+        c(i = "Every count of `{frame$response$name}` is 0: the prior alone
+               keeps the intercept finite."),
+        class = "constant_response"
+      )
+    }
+    return(invisible())
+  }
+  above <- as.double(frame$y > 0)
+  signed <- list(
+    x = frame$x[used, , drop = FALSE], success = above[used],
+    total = 1 + above[used]
+  )
+  check_collinear(signed, flat, columns, call)
+  needed <- separating_columns(signed_rows(signed, flat), length(flat))
+  if (length(needed) > 0L) {
+    names <- columns[flat][needed]
+    abort_argument(
+      c(
+        "{cli::qty(names)}The counts do not bound the coefficient{?s} of
+         {.val {names}}: without a prior {?it is/they are} infinite.",
+        x = "Counts are 0 wherever {cli::qty(names)}{?the column does/the
+             columns do} not keep the mean as it is.",
+        i = "Give {cli::qty(names)}{?it/them} a proper prior, such as
+             {.code count_prior()}."
+      ),
+      call = call, class = "separated", columns = names
+    )
+  }
+}
+
+count_model_of <- function(frame, family, prior, layout) {
+  grouped <- !is.null(frame$bars)
+  n <- sum(rows_used(frame))
+  name <- c(poisson = "Poisson", negbinomial = "Negative binomial")[[family]]
+  title <- paste(
+    if (grouped) paste("Hierarchical", tolower1(name)) else name, "regression"
+  )
+  fixed <- colnames(frame$x) %||% character()
+  levels <- lapply(frame$bars, `[[`, "levels")
+  bars <- paste0(lengths(levels), " ", names(levels), recycle0 = TRUE)
+  columns <- if (grouped) crossed_columns(frame, layout) else {
+    c(fixed, "log_lik")
+  }
+  if (family == "negbinomial") {
+    columns <- append(
+      columns, "dispersion", match("log_lik", columns) - 1L
+    )
+  }
+  new_model(
+    if (grouped) {
+      c("hlm_count_model", "hlm_crossed_model", "hlm_model")
+    } else {
+      "count_model"
+    },
+    name = "gibbs_count", fit_class = regression_class("gibbs_count"),
+    title = title,
+    headline = paste0(
+      title, ": ", paste(c(
+        counted(length(fixed), if (grouped) "fixed effect" else "coefficient"),
+        bars, counted(n, "observation")
+      ), collapse = ", ")
+    ),
+    data = count_data(frame, family, prior, layout), data_part = "frame",
+    prior = prior, nobs = n, columns = columns,
+    cures = if (grouped) {
+      paste(
+        "Groups with few observations say little about the covariance of",
+        "their effects: use fewer terms before the bar, or a prior with a",
+        "smaller `group_scale`: see ?count_prior."
+      )
+    } else {
+      "Try a prior with smaller variances: see ?count_prior."
+    },
+    coefficients = fixed, layout = layout,
+    levels = if (grouped) levels, group_name = if (grouped) names(levels),
+    design = c(
+      if (grouped) crossed_design_of(frame) else lm_design_of(frame),
+      list(family = family)
+    ),
+    frame = frame
+  )
+}
+
+tolower1 <- function(word) if (word == "Poisson") word else tolower(word)
+
+# What C reads, as core/hlm/hlm_count.h describes.
+count_data <- function(frame, family, prior, layout) {
+  rows <- which(rows_used(frame))
+  x <- unname(frame$x[rows, , drop = FALSE])
+  y <- as.double(frame$y[rows])
+  weights <- frame$weights[rows]
+  offset <- frame$offset[rows]
+  p <- ncol(x)
+  quadratic <- prior_precision(as_logistic_prior(prior))
+  precision <- quadratic$precision
+  bars <- lapply(names(frame$bars), function(name) {
+    count_bar(frame$bars[[name]], layout[[name]], x, rows, prior, name)
+  })
+  list(
+    count = as.double(length(bars)), p = as.double(p),
+    n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
+    x = as.double(t(x)), y = y, weights = weights, offset = offset,
+    mean = quadratic$mean %||% numeric(p),
+    precision = as.double(
+      if (is.matrix(precision)) precision else diag(precision, p)
+    ),
+    start = count_start(x, y, weights %||% 1, offset %||% 0),
+    df = prior$dispersion_df %||% 1, scale = prior$dispersion_scale %||% 1,
+    constant = -sum((weights %||% 1) * lgamma(y + 1)),
+    bars = bars,
+    nesting = if (length(bars) > 0L) nestings(frame, layout) else list()
+  )
+}
+
+# Where Newton's method begins: at the mean of the counts, where a column of ones
+# allows it.
+count_start <- function(x, y, weights, offset) {
+  start <- numeric(ncol(x))
+  ones <- which(colSums(x != 1) == 0)
+  if (length(ones) > 0L) {
+    most <- max(offset)
+    rate <- sum(weights * y + 0.5 / length(y)) /
+      sum(weights * exp(offset - most) + 0 * y)
+    start[[ones[[1L]]]] <- log(rate) - most
+  }
+  start
+}
+
+# Prior and rows of a bar. shift: A of each group, q x p x J, such that x - A'z
+# has as little of x as the columns of z allow: for a term of the bar that is a
+# fixed effect nothing, with an intercept in the bar the differences from the
+# group's mean.
+count_bar <- function(bar, design, x, rows, prior, name) {
+  z <- unname(bar$z[rows, , drop = FALSE])
+  group <- bar$group[rows]
+  groups <- length(bar$levels)
+  q <- ncol(z)
+  p <- ncol(x)
+  order <- order(group)
+  own <- match(design$bar, design$columns, 0L)
+  shift <- array(0, c(q, p, groups))
+  constant <- which(colSums(z != 1) == 0)
+  if (length(constant) > 0L) {
+    size <- tabulate(group, groups)
+    means <- matrix(0, groups, p)
+    means[sort(unique(group)), ] <- rowsum(x, group) / size[size > 0]
+    shift[constant[[1L]], , ] <- t(means)
+  }
+  for (k in which(own > 0L)) {
+    shift[, own[[k]], ] <- 0
+    shift[k, own[[k]], ] <- 1
+  }
+  away <- vapply(seq_len(p), function(c) {
+    a <- t(matrix(shift[, c, ], q))[group, , drop = FALSE]
+    x[, c] - rowSums(z * a)
+  }, numeric(nrow(x)))
+  list(
+    q = as.double(q), p = as.double(p), groups = as.double(groups),
+    diagonal = as.double(design$diagonal), known = 1, half_t = 1,
+    collapsed = 0, keep = 1, mean = numeric(p), precision = numeric(p),
+    df = as.double(prior$group_df),
+    scale = unname(as.double(prior$group_scale[[name]])), shape = 0, rate = 0,
+    unit = rep(1, p), column_mean = numeric(p), centre = 0,
+    intercept_at = as.double(p), fixed_at = rep(-1L, q),
+    first = c(0L, cumsum(tabulate(group, groups))), row = order - 1L,
+    bar = as.double(t(z[order, , drop = FALSE])),
+    shift = as.double(shift), within = as.double(t(matrix(away, nrow(x))))
+  )
+}
+
+#' @exportS3Method
+model_response.count_model <- function(model) {
+  events_response(model$design$family)
+}
+
+#' @exportS3Method
+model_response.hlm_count_model <- model_response.count_model
+
+#' @exportS3Method
+model_comparable.count_model <- function(model) comparable_regression(model)
+
+#' @exportS3Method
+model_labels.count_model <- function(model) {
+  columns <- model$columns
+  fixed <- seq_along(model$coefficients)
+  label <- columns
+  label[fixed] <- ifelse(
+    columns[fixed] == "(Intercept)", "intercept",
+    paste("slope of", columns[fixed])
+  )
+  data.frame(variable = columns, label = with_count_labels(columns, label))
+}
+
+#' @exportS3Method
+model_labels.hlm_count_model <- function(model) {
+  out <- model_labels.hlm_crossed_model(model)
+  out$label <- with_count_labels(out$variable, out$label)
+  out
+}
+
+with_count_labels <- function(columns, label) {
+  label[columns == "dispersion"] <- "dispersion: 1 / sqrt(size)"
+  label[columns == "log_lik"] <- "log-likelihood"
+  label
+}
+
+#' @exportS3Method
+predictor_parameters.count_model <- function(model) {
+  which(model$columns != "log_lik")
+}
+
+# ---- Starting values and sweeps ----------------------------------------------
+
+# The first sweep draws b. `covariances`: of each bar, NULL without groups.
+count_state <- function(model, covariances, dispersion,
+                        b = model$data$start) {
+  base <- if (is.null(covariances)) {
+    list(factor = numeric(), u = numeric())
+  } else {
+    crossed_state(model, covariances, 1)[c("factor", "u")]
+  }
+  list(
+    sweep = 0, factor = base$factor, beta = 1, b = as.double(b), u = base$u,
+    dispersion = as.double(dispersion), counts = numeric(8L)
+  )
+}
+
+# The standard deviations of the groups and the dispersion are those of the
+# prior, each over or under by a factor of up to 10.
+start_dispersion <- function(model, init) {
+  spread <- exp(stats::runif(1L, -1, 1) * log(10))
+  init$dispersion %||% (model$data$scale * spread)
+}
+
+#' @exportS3Method
+model_start.count_model <- function(model, init) {
+  count_state(
+    model, NULL, start_dispersion(model, init),
+    init$coefficients %||% model$data$start
+  )
+}
+
+#' @exportS3Method
+model_start.hlm_count_model <- function(model, init) {
+  dispersion <- start_dispersion(model, init)
+  default <- Map(function(bar, design) {
+    q <- length(design$bar)
+    diag((exp(stats::runif(q, -1, 1) * log(10)) * bar$scale / 2.5)^2, q)
+  }, model$data$bars, model$layout)
+  names(default) <- names(model$layout)
+  count_state(
+    model, utils::modifyList(default, init$Sigma %||% list()), dispersion
+  )
+}
+
+#' @exportS3Method
+model_sweeps.count_model <- function(model, state, n, control) {
+  .Call(C_hlm_count_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_sweeps.hlm_count_model <- model_sweeps.count_model
+
+#' @exportS3Method
+model_check_init.count_model <- function(model, init, where, call) {
+  check_count_init(model, init, "coefficients", where, call)
+  if (!is.null(init$coefficients)) {
+    arg <- paste0(where, "$coefficients")
+    check_init_shape(
+      init$coefficients, length(model$coefficients), arg, call
+    )
+    check_numeric_vector(
+      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  init
+}
+
+check_count_init <- function(model, init, further, where, call) {
+  check_init_names(
+    init, c(further, if (model$data$negbinomial == 1) "dispersion"), where,
+    call
+  )
+  if (!is.null(init$dispersion)) {
+    arg <- paste0(where, "$dispersion")
+    check_init_shape(init$dispersion, 1L, arg, call)
+    check_number(
+      init$dispersion, lower = 1e-60, upper = 1e60, arg = arg, call = call
+    )
+  }
+}
+
+#' @exportS3Method
+model_check_init.hlm_count_model <- function(model, init, where, call) {
+  check_count_init(model, init, "Sigma", where, call)
+  check_bar_covariances(model, init, where, call)
+}
+
+#' @exportS3Method
+model_init_from_state.count_model <- function(model, state) {
+  list(
+    coefficients = state$b,
+    dispersion = if (model$data$negbinomial == 1) state$dispersion
+  )
+}
+
+#' @exportS3Method
+model_init_from_state.hlm_count_model <- function(model, state) {
+  list(
+    Sigma = crossed_covariances(model, state),
+    dispersion = if (model$data$negbinomial == 1) state$dispersion
+  )
+}
+
+# Of the fixed effects, and of those of groups.
+#' @exportS3Method
+model_acceptance.count_model <- function(model, state) {
+  blocks <- c("coefficients", if (has_groups(model)) "groups")
+  at <- list(1:4, 5:8)[seq_along(blocks)]
+  memory_table(blocks, lapply(at, function(own) {
+    list(counts = state$counts[own], tuning = 0)
+  }))
+}
+
+#' @exportS3Method
+model_acceptance.hlm_count_model <- model_acceptance.count_model
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.count_model <- function(model) {
+  data <- model$data
+  root <- chol(matrix(data$precision, data$p))
+  b <- data$mean + backsolve(root, stats::rnorm(data$p))
+  dispersion <- abs(stats::rt(1L, data$df)) * data$scale
+  covariances <- if (has_groups(model)) {
+    lapply(data$bars, draw_covariance_prior)
+  }
+  state <- count_state(model, covariances, dispersion, b)
+  state$u <- unlist(Map(draw_deviations, data$bars, covariances)) %||%
+    numeric()
+  state
+}
+
+#' @exportS3Method
+draw_prior.hlm_count_model <- draw_prior.count_model
+
+count_predictor <- function(model, state) {
+  if (has_groups(model)) {
+    return(crossed_predictor(model, state))
+  }
+  drop(model$frame$x %*% state$b) + (model$frame$offset %||% 0)
+}
+
+#' @exportS3Method
+simulate_data.count_model <- function(model, state) {
+  eta <- matrix(count_predictor(model, state), 1L)
+  drop(response_draw(
+    model_response(model), eta, NULL,
+    if (model$data$negbinomial == 1) state$dispersion
+  ))
+}
+
+#' @exportS3Method
+simulate_data.hlm_count_model <- simulate_data.count_model
+
+# `data`: the counts, one for each row of the fit's data.
+#' @exportS3Method
+set_data.count_model <- function(model, data, call = rlang::caller_env()) {
+  with_responses(model, data, "count regression", function(frame, ...) {
+    count_model_of(frame, model$design$family, model$prior, model$layout)
+  }, call, function(y) as_events(y, "data", call))
+}
+
+#' @exportS3Method
+set_data.hlm_count_model <- set_data.count_model
+
+count_log_lik_sum <- function(model, state) {
+  used <- rows_used(model$frame)
+  eta <- matrix(count_predictor(model, state)[used], 1L)
+  sum(response_log_lik(
+    model_response(model), eta, frame_rows(model$frame, which(used)),
+    if (model$data$negbinomial == 1) state$dispersion
+  ))
+}
+
+#' @exportS3Method
+model_quantities.count_model <- function(model, state) {
+  c(
+    stats::setNames(state$b, model$coefficients),
+    dispersion = if (model$data$negbinomial == 1) state$dispersion,
+    log_lik = count_log_lik_sum(model, state)
+  )
+}
+
+#' @exportS3Method
+model_quantities.hlm_count_model <- function(model, state) {
+  c(
+    crossed_quantities(model, state),
+    dispersion = if (model$data$negbinomial == 1) state$dispersion,
+    log_lik = count_log_lik_sum(model, state)
+  )
+}
+
+# ---- The density -------------------------------------------------------------
+
+#' @exportS3Method
+model_density.count_model <- function(model) {
+  p <- length(model$coefficients)
+  negbinomial <- model$data$negbinomial == 1
+  lower <- c(rep(-Inf, p), if (negbinomial) 0)
+  frame <- model$frame
+  log_lik <- function(x, rows) {
+    rowSums(response_log_lik(
+      model_response(model),
+      linear_predictors(
+        frame$x[rows, , drop = FALSE], x[, seq_len(p), drop = FALSE],
+        frame$offset[rows]
+      ),
+      frame_rows(frame, rows), if (negbinomial) x[, p + 1L]
+    ))
+  }
+  list(
+    columns = c(model$coefficients, if (negbinomial) "dispersion"),
+    spec = list(
+      lower = lower, upper = rep(Inf, length(lower)),
+      map = if (negbinomial) as.integer(is.finite(lower))
+    ),
+    log_joint = function(x) {
+      log_lik(x, which(rows_used(frame))) + count_log_prior(model, x)
+    },
+    log_lik = function(x, i) log_lik(x, which(rows_used(frame))[[i]]),
+    proper = all(is.finite(model$prior$slope_variance))
+  )
+}
+
+count_log_prior <- function(model, x) {
+  data <- model$data
+  p <- length(model$coefficients)
+  quadratic <- prior_precision(as_logistic_prior(model$prior))
+  away <- x[, seq_len(p), drop = FALSE] - rep(data$mean, each = nrow(x))
+  out <- quadratic$constant -
+    rowSums((away %*% matrix(data$precision, p)) * away) / 2
+  if (data$negbinomial == 1) {
+    out <- out + log(2 / data$scale) +
+      stats::dt(x[, p + 1L] / data$scale, data$df, log = TRUE)
+  }
+  out
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.count_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.count_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(rows_used(frame))[held]
+  train <- count_model_of(
+    without_rows(frame, rows), model$design$family, model$prior, model$layout
+  )
+  test <- train
+  test$frame <- frame_rows(frame, rows)
+  list(train = train, test = test)
+}
+
+#' @exportS3Method
+model_fold.hlm_count_model <- model_fold.count_model

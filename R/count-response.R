@@ -1,0 +1,178 @@
+# The responses of gibbs_count() given the linear predictor: counts with a log
+# link, Poisson or negative binomial. scale: the dispersion tau of each draw, NULL
+# for Poisson. The variance is mu + tau^2 mu^2.
+
+count_families <- c("poisson", "negbinomial")
+
+events_response <- function(family) {
+  structure(list(family = family, link = "log"), class = "count_response")
+}
+
+# Numbers of events: whole, 0 or more.
+as_events <- function(y, name, call) {
+  check_not_64_bit(y, paste0("`", name, "`"), call)
+  if (is.logical(y) || is.factor(y)) {
+    abort_expected(
+      y, "whole numbers, 0 or more", FALSE, name, call,
+      hint = "For two outcomes use `gibbs_logistic()`."
+    )
+  }
+  y <- as_measurements(y, name, call)$y
+  wrong <- function(at) at & !is.na(y)
+  abort_elements(
+    wrong(y < 0 | y != round(y)), y, name, "whole numbers, 0 or more", call
+  )
+  abort_elements(wrong(y > .Machine$integer.max), y, name, "below 2^31", call)
+  list(y = y, kind = "events")
+}
+
+# The distribution of an observation with a mean and the size 1 / tau^2.
+count_distribution <- function(response, what) {
+  if (response$family == "poisson") {
+    of <- list(d = stats::dpois, p = stats::ppois, r = stats::rpois)[[what]]
+    function(x, mean, scale, ...) of(x, mean, ...)
+  } else {
+    of <- list(d = stats::dnbinom, p = stats::pnbinom, r = stats::rnbinom)[[
+      what
+    ]]
+    function(x, mean, scale, ...) of(x, size = 1 / scale^2, mu = mean, ...)
+  }
+}
+
+#' @exportS3Method
+response_types.count_response <- function(response) c("link", "response")
+
+#' @exportS3Method
+residual_types.count_response <- function(response) {
+  c("deviance", "pearson", "response")
+}
+
+# As of stats::glm(); the functions of the variance are those of one dispersion.
+#' @exportS3Method
+response_family.count_response <- function(response) {
+  out <- stats::poisson()
+  if (response$family == "negbinomial") {
+    out$family <- "Negative Binomial"
+    out[c("variance", "dev.resids", "aic", "initialize", "simulate")] <- NULL
+  }
+  out
+}
+
+#' @exportS3Method
+response_mean.count_response <- function(response, eta) exp(eta)
+
+#' @exportS3Method
+response_moments.count_response <- function(response, mean, sd,
+                                            spread = TRUE) {
+  out <- list(mean = exp(mean + sd^2 / 2), sd = 0 * mean)
+  if (spread) out$sd <- out$mean * sqrt(expm1(sd^2))
+  out
+}
+
+#' @exportS3Method
+response_size.count_response <- function(response, model, newdata, weights,
+                                         trials, n, call) {
+  check_no_size(trials, "trials", "binomial", call)
+  check_no_size(weights, "weights", "normal", call)
+}
+
+#' @exportS3Method
+response_scale.count_response <- function(response, draws) {
+  if (response$family == "negbinomial") unname(draws[, "dispersion"])
+}
+
+#' @exportS3Method
+response_draw.count_response <- function(response, eta, size, scale) {
+  draw <- count_distribution(response, "r")
+  # of NA, which a missing predictor gives, R's functions warn
+  eta[] <- suppressWarnings(as.double(
+    draw(length(eta), exp(eta), rep_len(scale %||% 0, length(eta)))
+  ))
+  eta
+}
+
+# A weight counts an observation so often.
+#' @exportS3Method
+response_log_lik.count_response <- function(response, eta, data, scale) {
+  density <- count_distribution(response, "d")
+  out <- density(
+    rep(data$y, each = nrow(eta)), exp(eta), scale %||% 0, log = TRUE
+  )
+  out <- out * rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  matrix(out, nrow(eta), dimnames = dimnames(eta))
+}
+
+#' @exportS3Method
+observed_response.count_response <- function(response, y, known, weights,
+                                             call) {
+  list(y = as_events(y, known$name, call)$y, weights = weights)
+}
+
+#' @exportS3Method
+response_residual.count_response <- function(response, frame, mean, type,
+                                             scale) {
+  y <- frame$y
+  weights <- frame$weights %||% 1
+  # the mean of the variance over the draws
+  square <- mean(scale^2 %||% 0)
+  switch(type,
+    response = y - mean,
+    pearson = (y - mean) * sqrt(weights / (mean + square * mean^2)),
+    deviance = sign(y - mean) *
+      sqrt(weights * pmax(0, count_deviance(y, mean, square)))
+  )
+}
+
+# Twice the log of the ratio of the density at its best mean to that at `mean`;
+# square: tau^2.
+count_deviance <- function(y, mean, square) {
+  own <- ifelse(y == 0, 0, y * log(y / mean))
+  2 * if (square == 0) {
+    own - (y - mean)
+  } else {
+    own - (y + 1 / square) * log1p(
+      (y - mean) * square / (1 + mean * square)
+    )
+  }
+}
+
+#' @exportS3Method
+response_variance.count_response <- function(response, eta, scale) {
+  rowMeans(exp(eta)) + (scale %||% 0)^2 * rowMeans(exp(2 * eta))
+}
+
+#' @exportS3Method
+new_observations.count_response <- function(response, at, size, scale, tails) {
+  square <- (scale %||% 0)^2
+  # a normal eta by some of its quantiles
+  count <- if (is.null(at$sd)) 1 else max(15, ceiling(1000 / nrow(at$mean)))
+  z <- stats::qnorm((seq_len(count) - 0.5) / count)
+  table <- vapply(seq_len(ncol(at$mean)), function(i) {
+    sd <- if (is.null(at$sd)) numeric(nrow(at$mean)) else at$sd[, i]
+    own <- response_moments(response, at$mean[, i], sd)
+    variance <- own$mean + square * (own$mean^2 + own$sd^2)
+    whole <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)
+    c(
+      whole$mean, sqrt(whole$sd^2 + mean(variance)),
+      count_quantiles(
+        response, exp(as.vector(at$mean[, i] + outer(sd, z))),
+        rep(scale, count), tails
+      )
+    )
+  }, numeric(4))
+  stats::setNames(
+    as.data.frame(t(table)), c("mean", "sd", "lower", "upper")
+  )
+}
+
+# The least counts whose probability, the mean over the draws, is at least p.
+count_quantiles <- function(response, mean, scale, probs) {
+  if (!all(is.finite(mean))) {
+    return(rep(NA_real_, length(probs)))
+  }
+  distribution <- count_distribution(response, "p")
+  least_whole(
+    function(k) mean(distribution(k, mean, scale)), probs,
+    4 * max(1, mean) + 16
+  )
+}

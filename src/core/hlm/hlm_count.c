@@ -1,0 +1,523 @@
+#include "numeric/rounding.h"
+
+#include "hlm/hlm_count.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "numeric/arena.h"
+#include "numeric/linalg.h"
+#include "numeric/rmath.h"
+#include "run/slice.h"
+
+/* The share of the t part of a proposal, and that part's degrees of freedom. */
+#define HEAVY 0.1
+#define FREEDOM 5.0
+
+/* Newton's method ends at a squared distance from the mode, in standard deviations,
+ * below this. */
+#define NEAR 0.01
+#define MOST_STEPS 1000
+
+/* ---- work space ------------------------------------------------------------------ */
+
+static size_t larger(size_t a, size_t b) {
+  return a > b ? a : b;
+}
+
+/* Returns what is left for the model of hlm_crossed.h. */
+static void *carve(hlm_count *m, arena *work) {
+  const hlm_count_data *data = &m->data;
+  const size_t p = data->groups.p;
+  size_t width = p, deviations = 0;
+  for (size_t f = 0; f < data->groups.bars; f++) {
+    const hlm_data *bar = data->groups.bar + f;
+    width = larger(width, bar->q);
+    deviations = larger(deviations, bar->q * bar->groups);
+  }
+  const double w = (double)width, n = (double)data->n;
+  m->eta = arena_doubles(work, n);
+  m->base = arena_doubles(work, n);
+  m->along = arena_doubles(work, n);
+  m->reference = arena_doubles(work, (double)p);
+  m->right = arena_doubles(work, (double)p);
+  m->precision = arena_doubles(work, (double)p * (double)p);
+  m->theta = arena_doubles(work, (double)deviations);
+  m->centre = arena_doubles(work, w);
+  m->factor = arena_doubles(work, w * w);
+  m->step = arena_doubles(work, w);
+  m->trial = arena_doubles(work, w);
+  m->gap = arena_doubles(work, w);
+  return arena_take(work, (double)hlm_crossed_work_size(&data->groups), 1);
+}
+
+size_t hlm_count_work_size(const hlm_count_data *data) {
+  hlm_count model = {.data = *data};
+  arena counting = arena_measure();
+  carve(&model, &counting);
+  return arena_size(&counting);
+}
+
+/* ---- the rows -------------------------------------------------------------------- */
+
+static double weight_of(const hlm_count_data *data, size_t i) {
+  return data->weights ? data->weights[i] : 1.0;
+}
+
+/* log(1 + exp(x)) */
+static double log1p_exp(double x) {
+  return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
+}
+
+/* The log density of row i as a function of eta, with t = eta - log r:
+ * y eta - exp(eta), or y t - (y + r) log(1 + exp(t)). */
+static double log_row(const hlm_count *m, size_t i, double eta) {
+  const double y = m->data.y[i];
+  if (!m->data.negbinomial)
+    return weight_of(&m->data, i) * (y * eta - exp(eta));
+  const double t = eta - m->log_size;
+  return weight_of(&m->data, i) * (y * t - (y + m->size) * log1p_exp(t));
+}
+
+/* Its first derivative, and minus the second one. */
+typedef struct {
+  double slope, bend;
+} derivatives;
+
+static derivatives differentiate(const hlm_count *m, size_t i, double eta,
+                                 int negbinomial) {
+  const double y = m->data.y[i], v = weight_of(&m->data, i);
+  if (!negbinomial) {
+    const double mean = exp(eta);
+    return (derivatives){v * (y - mean), v * mean};
+  }
+  const double t = eta - m->log_size, small = exp(-fabs(t));
+  const double share = (t > 0.0 ? 1.0 : small) / (1.0 + small);
+  return (derivatives){v * (y - (y + m->size) * share),
+                       v * (y + m->size) * small / (1.0 + small) /
+                         (1.0 + small)};
+}
+
+/* ---- a block of effects ---------------------------------------------------------- */
+
+/* Effects e (d) with the log density sum log_row(base + design'e) + right'e -
+ * e'precision e / 2, over `count` rows. */
+typedef struct {
+  size_t d, count;
+  const int *row;       /* their numbers; NULL: 0, 1, ...            */
+  const double *design; /* d x count                                 */
+  const double *right, *precision;
+  const double *start; /* d: a fixed point */
+  int negbinomial;
+} block;
+
+static size_t row_at(const block *k, size_t i) {
+  return k->row ? (size_t)k->row[i] : i;
+}
+
+/* base <- eta - design'e */
+static void take_off(hlm_count *m, const block *k, const double *e) {
+  for (size_t i = 0; i < k->count; i++)
+    m->base[i] =
+      m->eta[row_at(k, i)] - linalg_inner(k->design + k->d * i, e, k->d);
+}
+
+/* step <- the gradient at e, factor <- minus the Hessian */
+static void differentiate_block(hlm_count *m, const block *k, const double *e) {
+  const size_t d = k->d;
+  memcpy(m->factor, k->precision, d * d * sizeof *m->factor);
+  for (size_t j = 0; j < d; j++)
+    m->step[j] =
+      (k->right ? k->right[j] : 0.0) - linalg_inner(k->precision + d * j, e, d);
+  for (size_t i = 0; i < k->count; i++) {
+    const double *x = k->design + d * i;
+    const derivatives at = differentiate(
+      m, row_at(k, i), m->base[i] + linalg_inner(x, e, d), k->negbinomial);
+    for (size_t j = 0; j < d; j++) {
+      const double bend = at.bend * x[j];
+      m->step[j] += at.slope * x[j];
+      for (size_t l = j; l < d; l++)
+        m->factor[l + d * j] += bend * x[l];
+    }
+  }
+}
+
+/* The factor by which a step of Newton's method is shortened. */
+static double shortened(const block *k, const double *step) {
+  double most = 0.0;
+  for (size_t i = 0; i < k->count; i++)
+    most = fmax(most, fabs(linalg_inner(k->design + k->d * i, step, k->d)));
+  return most > 1e-8 ? log1p(most) / most : 1.0;
+}
+
+/* centre <- the mode, about; factor <- the factor of minus the Hessian there. */
+static status find_mode(hlm_count *m, const block *k) {
+  memcpy(m->centre, k->start, k->d * sizeof *m->centre);
+  for (int steps = 0; steps < MOST_STEPS; steps++) {
+    differentiate_block(m, k, m->centre);
+    const status outcome = linalg_cholesky(m->factor, k->d);
+    if (outcome != STATUS_OK)
+      return outcome;
+    linalg_solve_lower(m->factor, k->d, m->step);
+    const double distance = linalg_inner(m->step, m->step, k->d);
+    linalg_solve_lower_transposed(m->factor, k->d, m->step);
+    const double scale = shortened(k, m->step);
+    for (size_t j = 0; j < k->d; j++)
+      m->centre[j] += scale * m->step[j];
+    if (distance < NEAR)
+      return STATUS_OK;
+  }
+  return STATUS_NOT_FINITE;
+}
+
+/* The log density of a block less that of the proposal, of which s is the squared
+ * distance from its centre. */
+static double log_ratio(const hlm_count *m, const block *k, const double *e) {
+  const size_t d = k->d;
+  const double order = (double)d;
+  double value = 0.0, square = 0.0;
+  for (size_t i = 0; i < k->count; i++)
+    value += log_row(m, row_at(k, i),
+                     m->base[i] + linalg_inner(k->design + d * i, e, d));
+  for (size_t j = 0; j < d; j++) {
+    value += e[j] * ((k->right ? k->right[j] : 0.0) -
+                     0.5 * linalg_inner(k->precision + d * j, e, d));
+    m->gap[j] = e[j] - m->centre[j];
+  }
+  for (size_t j = 0; j < d; j++) {
+    const double at = linalg_inner(m->factor + j + d * j, m->gap + j, d - j);
+    square += at * at;
+  }
+  const double log_t = lgammafn(0.5 * (FREEDOM + order)) -
+                       lgammafn(0.5 * FREEDOM) -
+                       0.5 * order * log(0.5 * FREEDOM) -
+                       0.5 * (FREEDOM + order) * log1p(square / FREEDOM);
+  const double a = log1p(-HEAVY) - 0.5 * square, b = log(HEAVY) + log_t;
+  return value - fmax(a, b) - log1p(exp(-fabs(a - b)));
+}
+
+/* trial <- centre + s L^-T e */
+static void draw_trial(hlm_count *m, size_t d) {
+  const int heavy = unif_rand() < HEAVY;
+  for (size_t j = 0; j < d; j++)
+    m->trial[j] = norm_rand();
+  linalg_solve_lower_transposed(m->factor, d, m->trial);
+  const double scale = heavy ? sqrt(FREEDOM / rchisq(FREEDOM)) : 1.0;
+  for (size_t j = 0; j < d; j++)
+    m->trial[j] = m->centre[j] + scale * m->trial[j];
+}
+
+/* e and eta <- the next ones.  counts: of proposals and of moves. */
+static status move_block(hlm_count *m, const block *k, double *e,
+                         double *counts) {
+  take_off(m, k, e);
+  const status outcome = find_mode(m, k);
+  if (outcome != STATUS_OK)
+    return outcome;
+  draw_trial(m, k->d);
+  const double now = log_ratio(m, k, e), then = log_ratio(m, k, m->trial);
+  const int moved = log(unif_rand()) < then - now;
+  counts[0] += 1.0;
+  counts[1] += moved;
+  if (moved) {
+    memcpy(e, m->trial, k->d * sizeof *e);
+    for (size_t i = 0; i < k->count; i++)
+      m->eta[row_at(k, i)] =
+        m->base[i] + linalg_inner(k->design + k->d * i, e, k->d);
+  }
+  return STATUS_OK;
+}
+
+/* ---- effects --------------------------------------------------------------------- */
+
+/* right <- P m, precision <- P */
+static void open_fixed(hlm_count *m) {
+  const hlm_count_data *data = &m->data;
+  const size_t p = data->groups.p;
+  memcpy(m->precision, data->precision, p * p * sizeof *m->precision);
+  for (size_t j = 0; j < p; j++)
+    m->right[j] = linalg_inner(m->precision + p * j, data->mean, p);
+}
+
+static block fixed_block(const hlm_count *m, const double *design) {
+  const hlm_count_data *data = &m->data;
+  return (block){data->groups.p, data->n,      NULL,         design,
+                 m->right,       m->precision, m->reference, data->negbinomial};
+}
+
+static status draw_fixed(hlm_count *m, double *counts) {
+  open_fixed(m);
+  const block fixed = fixed_block(m, m->data.x);
+  return move_block(m, &fixed, m->state.groups.b, counts);
+}
+
+/* theta <- u + sign A b */
+static void shift_groups(const hlm_count *m, size_t f, double sign,
+                         const double *from, double *to) {
+  const hlm_data *bar = m->data.groups.bar + f;
+  const size_t q = bar->q, p = m->data.groups.p;
+  for (size_t j = 0; j < bar->groups; j++)
+    for (size_t k = 0; k < q; k++) {
+      double sum = 0.0;
+      for (size_t c = 0; c < p; c++)
+        sum += m->data.bar[f].shift[k + q * (c + p * j)] * m->state.groups.b[c];
+      to[k + q * j] = from[k + q * j] + sign * sum;
+    }
+}
+
+/* precision += sum A_j'Q A_j,  right += sum A_j'Q theta_j;  Q = Sigma_f^-1 */
+static void add_groups(hlm_count *m, size_t f) {
+  const hlm_data *bar = m->data.groups.bar + f;
+  const size_t q = bar->q, p = m->data.groups.p;
+  const double *inverse = m->groups.bar[f].inverse;
+  for (size_t j = 0; j < bar->groups; j++) {
+    const double *a = m->data.bar[f].shift + q * p * j;
+    for (size_t c = 0; c < p; c++) {
+      for (size_t k = 0; k < q; k++)
+        m->gap[k] = linalg_inner(inverse + q * k, a + q * c, q);
+      m->right[c] += linalg_inner(m->gap, m->theta + q * j, q);
+      for (size_t l = 0; l < p; l++)
+        m->precision[l + p * c] += linalg_inner(m->gap, a + q * l, q);
+    }
+  }
+}
+
+static status draw_centred(hlm_count *m, size_t f, double *counts) {
+  double *u = m->state.groups.u + m->data.groups.first[f];
+  open_fixed(m);
+  shift_groups(m, f, 1.0, u, m->theta);
+  add_groups(m, f);
+  const block fixed = fixed_block(m, m->data.bar[f].within);
+  const status outcome = move_block(m, &fixed, m->state.groups.b, counts);
+  shift_groups(m, f, -1.0, m->theta, u);
+  return outcome;
+}
+
+static status draw_groups(hlm_count *m, size_t f, double *counts) {
+  const hlm_data *bar = m->data.groups.bar + f;
+  const hlm_count_bar *rows = m->data.bar + f;
+  const size_t q = bar->q;
+  status outcome = STATUS_OK;
+  memset(m->theta, 0, q * sizeof *m->theta);
+  for (size_t j = 0; outcome == STATUS_OK && j < bar->groups; j++) {
+    const size_t first = (size_t)rows->first[j];
+    const block group = {q,
+                         (size_t)rows->first[j + 1] - first,
+                         rows->row + first,
+                         rows->z + q * first,
+                         NULL,
+                         m->groups.bar[f].inverse,
+                         m->theta,
+                         m->data.negbinomial};
+    outcome = move_block(
+      m, &group, m->state.groups.u + m->data.groups.first[f] + q * j, counts);
+  }
+  return outcome;
+}
+
+/* ---- scales ---------------------------------------------------------------------- */
+
+typedef struct {
+  const hlm_count *model;
+  size_t f, k;
+} scale_target;
+
+/* along_i = z_ik u_jk is the part of eta_i that the scale multiplies. */
+static double log_of_scale(const void *target, double x) {
+  const scale_target *t = target;
+  const hlm_count *m = t->model;
+  const double step = expm1(x);
+  double sum = hlm_log_scale(m->groups.bar + t->f, t->k, x);
+  for (size_t i = 0; i < m->data.n; i++)
+    sum += log_row(m, i, m->eta[i] + step * m->along[i]);
+  return sum;
+}
+
+/* u_fk, Sigma_f <- s u_fk, D Sigma_f D */
+static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
+  hlm_model *bar = m->groups.bar + f;
+  const hlm_count_bar *rows = m->data.bar + f;
+  const size_t q = bar->data.q, groups = bar->data.groups;
+  double *u = bar->state.u, *factor = bar->state.factor;
+  for (size_t j = 0; j < groups; j++)
+    for (size_t i = (size_t)rows->first[j]; i < (size_t)rows->first[j + 1]; i++)
+      m->along[rows->row[i]] = rows->z[k + q * i] * u[k + q * j];
+  const scale_target target = {m, f, k};
+  const double x = slice_step(log_of_scale, &target, 0.0);
+  const double scale = exp(x), step = expm1(x);
+  for (size_t i = 0; i < m->data.n; i++)
+    m->eta[i] += step * m->along[i];
+  for (size_t j = 0; j < groups; j++)
+    u[k + q * j] *= scale;
+  for (size_t c = 0; c <= k; c++)
+    factor[k + q * c] *= scale;
+  hlm_scale_inverse(bar, k, x);
+}
+
+static status draw_bar(hlm_count *m, size_t f, double *counts) {
+  hlm_model *bar = m->groups.bar + f;
+  linalg_inverse_from_cholesky(bar->state.factor, bar->data.q, bar->inverse);
+  status outcome = draw_groups(m, f, counts + 4);
+  if (outcome == STATUS_OK && m->data.groups.p > 0)
+    outcome = draw_centred(m, f, counts);
+  if (outcome != STATUS_OK)
+    return outcome;
+  for (size_t k = 0; k < bar->data.q; k++)
+    scale_coordinate(m, f, k);
+  return hlm_draw_covariance(bar);
+}
+
+/* ---- the dispersion -------------------------------------------------------------- */
+
+/* log Gamma(a) - (a - 1/2) log a + a - log(2 pi) / 2, a >= 10 */
+static double stirling_error(double a) {
+  const double s = 1.0 / (a * a);
+  return (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s / 1680.0))) / a;
+}
+
+/* log of Gamma(y + r) / (Gamma(r) r^y), without loss of digits for a large r */
+static double log_rising(double y, double r) {
+  if (y < 64.0) {
+    double sum = 0.0, product = 1.0;
+    for (double k = 1.0; k < y; k += 1.0) {
+      product *= 1.0 + k / r;
+      if (product > 1e150) {
+        sum += log(product);
+        product = 1.0;
+      }
+    }
+    return sum + log(product);
+  }
+  if (r < 10.0)
+    return lgammafn(y + r) - lgammafn(r) - y * log(r);
+  return (y + r - 0.5) * log1p(y / r) - y + stirling_error(y + r) -
+         stirling_error(r);
+}
+
+/* sum of v_i log p(y_i | eta_i) with the constant */
+static double log_likelihood(const hlm_count *m, double size) {
+  const hlm_count_data *data = &m->data;
+  const double log_size = log(size);
+  double sum = data->constant;
+  for (size_t i = 0; i < data->n; i++) {
+    const double y = data->y[i], eta = m->eta[i];
+    const double own =
+      data->negbinomial
+        ? log_rising(y, size) + y * eta - (y + size) * log1p_exp(eta - log_size)
+        : y * eta - exp(eta);
+    sum += weight_of(data, i) * own;
+  }
+  return sum;
+}
+
+/* Of x = log t, with the Jacobian t. */
+static double log_of_dispersion(const void *model, double x) {
+  const hlm_count *m = model;
+  const double t = exp(x) / m->data.scale, df = m->data.freedom;
+  /* a density of 0 beyond what doubles hold */
+  if (fabs(x) > 150.0)
+    return -INFINITY;
+  return log_likelihood(m, exp(-2.0 * x)) -
+         0.5 * (df + 1.0) * log1p(t * t / df) + x;
+}
+
+static void set_size(hlm_count *m) {
+  m->log_size = -2.0 * log(*m->state.dispersion);
+  m->size = exp(m->log_size);
+}
+
+static void draw_dispersion(hlm_count *m) {
+  *m->state.dispersion =
+    exp(slice_step(log_of_dispersion, m, log(*m->state.dispersion)));
+  set_size(m);
+}
+
+/* ---- the sweep ------------------------------------------------------------------- */
+
+static void predict(hlm_count *m) {
+  const hlm_count_data *data = &m->data;
+  const size_t p = data->groups.p;
+  for (size_t i = 0; i < data->n; i++)
+    m->eta[i] = (data->offset ? data->offset[i] : 0.0) +
+                linalg_inner(data->x + p * i, m->state.groups.b, p);
+  for (size_t f = 0; f < data->groups.bars; f++) {
+    const hlm_count_bar *rows = data->bar + f;
+    const hlm_data *bar = data->groups.bar + f;
+    const double *u = m->state.groups.u + data->groups.first[f];
+    for (size_t j = 0; j < bar->groups; j++)
+      for (size_t i = (size_t)rows->first[j]; i < (size_t)rows->first[j + 1];
+           i++)
+        m->eta[rows->row[i]] +=
+          linalg_inner(rows->z + bar->q * i, u + bar->q * j, bar->q);
+  }
+}
+
+/* reference <- the mode of b without groups, as of a Poisson distribution */
+static status find_reference(hlm_count *m) {
+  const hlm_count_data *data = &m->data;
+  block fixed = fixed_block(m, data->x);
+  fixed.start = data->start;
+  fixed.negbinomial = 0;
+  for (size_t i = 0; i < data->n; i++)
+    m->base[i] = data->offset ? data->offset[i] : 0.0;
+  open_fixed(m);
+  const status outcome = find_mode(m, &fixed);
+  memcpy(m->reference, m->centre, data->groups.p * sizeof *m->reference);
+  return outcome;
+}
+
+status hlm_count_open(hlm_count *m, const hlm_count_data *data,
+                      const hlm_count_state *state, hlm_model *bar,
+                      void *const *bar_work, void *work) {
+  m->data = *data;
+  m->state = *state;
+  arena over = arena_over(work);
+  void *rest = carve(m, &over);
+  hlm_crossed_open(&m->groups, &data->groups, &state->groups, bar, bar_work,
+                   rest);
+  if (data->negbinomial)
+    set_size(m);
+  return data->groups.p > 0 ? find_reference(m) : STATUS_OK;
+}
+
+status hlm_count_sweep(void *model, const scan_control *control) {
+  hlm_count *m = model;
+  const hlm_count_data *data = &m->data;
+  double *counts =
+    m->state.counts + (scan_in_burnin(*m->state.sweep + 1.0, control) ? 0 : 2);
+  predict(m);
+  status outcome = data->groups.p > 0 ? draw_fixed(m, counts) : STATUS_OK;
+  for (size_t f = 0; outcome == STATUS_OK && f < data->groups.bars; f++)
+    outcome = draw_bar(m, f, counts);
+  if (outcome == STATUS_OK)
+    outcome = hlm_crossed_move_nested(&m->groups, control);
+  if (outcome != STATUS_OK)
+    return outcome;
+  if (data->negbinomial)
+    draw_dispersion(m);
+  return isfinite(log_likelihood(m, m->size)) ? STATUS_OK : STATUS_NOT_FINITE;
+}
+
+/* ---- the stored quantities ------------------------------------------------------- */
+
+size_t hlm_count_columns(const hlm_count_data *data) {
+  return hlm_crossed_columns(&data->groups) + (data->negbinomial ? 1 : 0);
+}
+
+void hlm_count_record(void *model, double *row, size_t stride) {
+  hlm_count *m = model;
+  const hlm_crossed_data *groups = &m->data.groups;
+  double *next = row;
+  for (size_t k = 0; k < groups->p; k++, next += stride)
+    *next = m->state.groups.b[k];
+  for (size_t f = 0; f < groups->bars; f++)
+    next = hlm_record_covariance(m->groups.bar + f, next, stride);
+  if (m->data.negbinomial) {
+    *next = *m->state.dispersion;
+    next += stride;
+  }
+  predict(m);
+  *next = log_likelihood(m, m->size);
+  for (size_t at = 0; groups->keep && at < groups->first[groups->bars]; at++)
+    *(next += stride) = m->state.groups.u[at];
+}

@@ -1,0 +1,101 @@
+/* Regression of counts, with groups or without:
+ *
+ *   poisson    y_i ~ Poisson(exp(eta_i))
+ *   negbinomial  y_i ~ NB(mean exp(eta_i), size r):  variance mu + mu^2 / r
+ *   eta_i = o_i + x_i'b + sum_f z_fi'u_f,j(f,i),  u_fj ~ N(0, Sigma_f),
+ *   b ~ N(m, P^-1),  Sigma_f half-t as in hlm.h,
+ *   t = 1 / sqrt(r) ~ half-t with df degrees of freedom and scale A,
+ *
+ * and the log-likelihood of row i counts v_i times.  A sweep:
+ *   b | u, r, y
+ *   for each bar f:
+ *     u_fj | b, the other bars, Sigma_f, r, y      for each group j
+ *     b | theta, ...   with theta_j = u_fj + A_fj b fixed
+ *     u_fk, Sigma_f -> s u_fk, D Sigma_f D         a slice step for each term k
+ *     Sigma_f | u_f
+ *   moves of nested bars (hlm_crossed.h), which leave eta as it is
+ *   t | b, u, y                                    a slice step of log t
+ *
+ * All conditionals of effects are log-concave.  One is drawn by a
+ * Metropolis-Hastings step.  Its proposal does not depend on the effects' present
+ * value: a mixture of N(v, H^-1) and a t distribution with the same centre and
+ * scale, where v is found by Newton's method from a fixed point and H is minus the
+ * Hessian there.  A step D of Newton's is shortened by log(1 + d) / d, d the largest
+ * change of an eta_i: with it the method converges from any point (Sun & Tran-Dinh
+ * 2019, doi:10.1007/s10107-018-1282-4, sec. 3), since the third derivatives of a row
+ * do not exceed the second ones.
+ *
+ * The third line is the move of the centred parametrisation, the first that of the
+ * other (interweaving: Yu & Meng 2011, doi:10.1198/jcgs.2011.203main).  eta_i depends
+ * on b by x_i - A_fj'z_fi alone (`within`).  Where this is 0, as for an intercept or a
+ * predictor of the groups, the step draws from a normal conditional.
+ *
+ * F bars, p fixed effects, n rows, J groups, q terms of a bar; column-major.      */
+#ifndef GIBBSITE_HLM_COUNT_H
+#define GIBBSITE_HLM_COUNT_H
+
+#include <stddef.h>
+
+#include "hlm/hlm_crossed.h"
+#include "numeric/status.h"
+#include "run/scan.h"
+
+typedef struct {
+  const int *first; /* J + 1: the rows of group j: row[first[j]], ...       */
+  const int *row;   /* n                                                    */
+  const double *z;  /* q x n: in the order of `row`                         */
+  const double *shift;  /* q x p x J: A                                     */
+  const double *within; /* p x n: x - A'z                                   */
+} hlm_count_bar;
+
+typedef struct {
+  hlm_crossed_data
+    groups; /* bars, p, first, bar (priors, without rows), nesting,
+                              keep; the rows are of this file               */
+  const hlm_count_bar *bar; /* F */
+  size_t n;
+  int negbinomial;
+  const double *x, *y;            /* p x n, n                              */
+  const double *weights, *offset; /* n, or NULL for none                   */
+  const double *mean, *precision; /* p, p x p                              */
+  const double *start;            /* p: where Newton's method begins       */
+  double freedom, scale;          /* of t                                  */
+  double constant;                /* - sum of v_i log y_i!                 */
+} hlm_count_data;
+
+typedef struct {
+  hlm_state groups;   /* factor, b, u; beta is 1                            */
+  double *dispersion; /* 1: t                                               */
+  const double *sweep;
+  double *counts; /* 8: of b: proposals and moves in burn-in, the same after;
+                         of u                                               */
+} hlm_count_state;
+
+typedef struct {
+  hlm_count_data data;
+  hlm_count_state state;
+  hlm_crossed groups; /* Sigma and the nested bars                          */
+  double size, log_size;             /* r; used if negbinomial              */
+  double *eta, *base, *along;        /* n                                   */
+  double *reference;                 /* p: the mode without groups          */
+  double *right, *precision, *theta; /* p, p x p, the most q J              */
+  double *centre, *factor, *step;    /* the most p or q: w, w x w, w        */
+  double *trial, *gap;               /* w                                   */
+} hlm_count;
+
+size_t hlm_count_work_size(const hlm_count_data *data);
+
+/* A model on `data` and `state` (both borrowed) in `work`; bar and bar_work as in
+ * hlm_crossed_open(). */
+status hlm_count_open(hlm_count *model, const hlm_count_data *data,
+                      const hlm_count_state *state, hlm_model *bar,
+                      void *const *bar_work, void *work);
+
+/* A scan_model's functions.  The columns: the fixed effects, for each bar the
+ * standard deviations and correlations, t if negbinomial, log_lik, and with `keep`
+ * the deviations u. */
+size_t hlm_count_columns(const hlm_count_data *data);
+status hlm_count_sweep(void *model, const scan_control *control);
+void hlm_count_record(void *model, double *row, size_t stride);
+
+#endif
