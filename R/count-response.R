@@ -59,7 +59,7 @@ response_family.count_response <- function(response) {
 }
 
 #' @exportS3Method
-response_mean.count_response <- function(response, eta) exp(eta)
+response_mean.count_response <- function(response, eta, scale = NULL) exp(eta)
 
 #' @exportS3Method
 response_moments.count_response <- function(response, mean, sd,

@@ -405,7 +405,7 @@ posterior_linpred.gibbsite_regression <- function(object, transform = FALSE,
   at <- draws_at_rows(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
-  if (transform) response_mean(at$response, at$eta) else at$eta
+  if (transform) response_mean(at$response, at$eta, at$scale) else at$eta
 }
 
 #' @rdname regression-draws
@@ -419,7 +419,7 @@ posterior_epred.gibbsite_regression <- function(object, newdata = NULL,
   at <- draws_at_rows(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
-  response_mean(at$response, at$eta)
+  response_mean(at$response, at$eta, at$scale)
 }
 
 #' @rdname regression-draws

@@ -72,12 +72,15 @@ response_family.binomial_response <- function(response) {
   stats::binomial(response$link)
 }
 
-# The expected response; of a binomial one the probability of success.
-response_mean <- function(response, eta) UseMethod("response_mean")
+# The expected response; of a binomial one the probability of success, of an
+# ordered one the probabilities of the categories, draws x rows x categories.
+response_mean <- function(response, eta, scale = NULL) {
+  UseMethod("response_mean")
+}
 #' @exportS3Method
-response_mean.normal_response <- function(response, eta) eta
+response_mean.normal_response <- function(response, eta, scale = NULL) eta
 #' @exportS3Method
-response_mean.binomial_response <- function(response, eta) {
+response_mean.binomial_response <- function(response, eta, scale = NULL) {
   success_probability(response, eta)
 }
 
@@ -373,6 +376,9 @@ as_outcome <- function(frame, values) {
   switch(response$kind %||% "number",
     factor = factor(response$levels[1L + values], levels = response$levels),
     logical = values == 1,
+    ordered = factor(
+      response$levels[values], levels = response$levels, ordered = TRUE
+    ),
     counts = cbind(successes = values, failures = frame$trials - values),
     values
   )

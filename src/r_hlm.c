@@ -10,6 +10,7 @@
 #include "hlm/hlm_count.h"
 #include "hlm/hlm_crossed.h"
 #include "hlm/hlm_latent.h"
+#include "hlm/hlm_ordinal.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -317,14 +318,44 @@ static void *open_binomial(SEXP list, size_t n) {
   return own;
 }
 
+static void *open_ordinal(SEXP list, SEXP state, const hlm_latent_data *data) {
+  if (data->p == 0)
+    Rf_error("`p` must be 1 or more");
+  hlm_ordinal *own = (hlm_ordinal *)R_alloc(1, sizeof *own);
+  memset(own, 0, sizeof *own);
+  cutpoints *o = &own->cutpoints;
+  o->levels = args_count(list, "levels", 2);
+  if (o->levels > 1024)
+    Rf_error("`levels` is too large");
+  o->count = data->n;
+  o->sd = positive(list, "sd");
+  o->code = counts(list, "code", data->n, 1.0);
+  for (size_t i = 0; i < data->n; i++)
+    if (o->code[i] > (double)o->levels)
+      Rf_error("`code` must not exceed `levels`");
+  o->weight = counts(list, "weight", data->n, 1.0);
+  own->p = data->p - 1;
+  own->mean = finite_numbers(list, "mean", own->p);
+  own->b = finite_numbers(state, "b", data->p);
+  own->theta = finite_numbers(state, "theta", o->levels - 1);
+  for (size_t k = 1; k + 1 < o->levels; k++)
+    if (!(own->theta[k] > own->theta[k - 1]))
+      Rf_error("`theta` must increase");
+  hlm_ordinal_open(own, work_of(hlm_ordinal_work_size(own)));
+  return own;
+}
+
 /* The responses of element `type`.  A type with parameters keeps them in `state`, the
  * copy that is returned. */
 static void open_response(SEXP list, SEXP state, hlm_latent_data *data) {
   SEXP name = args_element(list, "type");
   const char *type =
     Rf_isString(name) && XLENGTH(name) == 1 ? CHAR(STRING_ELT(name, 0)) : "";
-  (void)state;
-  if (strcmp(type, "logit") == 0 || strcmp(type, "probit") == 0) {
+  if (strcmp(type, "ordinal") == 0) {
+    hlm_ordinal *own = open_ordinal(list, state, data);
+    data->type = &own->type;
+    data->response = own;
+  } else if (strcmp(type, "logit") == 0 || strcmp(type, "probit") == 0) {
     data->type = strcmp(type, "logit") == 0 ? &hlm_logit : &hlm_probit;
     data->response = open_binomial(list, data->n);
   } else {
@@ -480,8 +511,8 @@ static hlm_count_data unpack_count(SEXP list) {
   data.scale = positive(list, "scale");
   data.constant = args_number(list, "constant");
   unpack_count_bars(list, &data);
-  data.groups.nestings = unpack_nestings(list, data.groups.bar, data.groups.bars,
-                                         &data.groups.nesting);
+  data.groups.nestings = unpack_nestings(
+    list, data.groups.bar, data.groups.bars, &data.groups.nesting);
   return data;
 }
 
@@ -490,10 +521,10 @@ SEXP C_hlm_count_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const hlm_count_data data = unpack_count(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_count_state state = {unpack_bars_state(copy, data.groups.bar, data.groups.bars),
-                                 args_doubles(copy, "dispersion", 1),
-                                 args_doubles(copy, "sweep", 1),
-                                 args_doubles(copy, "counts", 8)};
+  const hlm_count_state state = {
+    unpack_bars_state(copy, data.groups.bar, data.groups.bars),
+    args_doubles(copy, "dispersion", 1), args_doubles(copy, "sweep", 1),
+    args_doubles(copy, "counts", 8)};
   if (!(*state.dispersion > 0.0 && R_FINITE(*state.dispersion)))
     Rf_error("`dispersion` must be positive");
   const size_t bars = data.groups.bars;

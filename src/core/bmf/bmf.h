@@ -16,7 +16,7 @@
  *
  * With features of the users, of the items or of both the prior mean of a row
  * depends on its features: bmf_features.h.  Normal-Wishart priors alone.
- * Ordinal ratings (bmf_ordinal.h) take the place of r_ij ~ N(., 1 / beta): their
+ * Ordinal ratings (cutpoints.h) take the place of r_ij ~ N(., 1 / beta): their
  * latent values are r_ij, beta is 1, and nothing is taken off.  With biases their
  * cutpoints are also moved together with the a_i.
  *
@@ -37,9 +37,9 @@
 #define GIBBSITE_BMF_H
 
 #include "bmf/bmf_features.h"
-#include "bmf/bmf_ordinal.h"
 #include "bmf/bmf_rows.h"
 #include "numeric/status.h"
+#include "run/cutpoints.h"
 #include "run/scan.h"
 #include <stddef.h>
 
@@ -103,9 +103,10 @@ typedef struct {
   double square;     /* sum (r_ij - u_i'v_j)^2                            */
   double log_prior;  /* log density of u, v and their hyperparameters     */
   double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
-  bmf_ordinal ordinal;
+  cutpoints ordinal;
   /* work */
-  double *latent;   /* ordinal: z of the ratings by item              */
+  double *drawn,
+    *latent;        /* ordinal: z of the ratings by user, by item        */
   double *design;   /* of the other side: its count x stride             */
   double *offset;   /* of the other side: its intercepts                 */
   double *prior;    /* bmf_set_prior()                                   */

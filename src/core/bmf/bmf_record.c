@@ -128,7 +128,7 @@ size_t bmf_columns(const bmf_data *data) {
 double bmf_log_joint(const bmf_model *m) {
   if (m->data.levels > 0)
     return m->log_prior + m->ordinal.log_lik +
-           bmf_ordinal_log_prior(&m->ordinal, m->state.theta);
+           cutpoints_log_prior(&m->ordinal, m->state.theta);
   const bmf_prior *prior = &m->data.prior;
   const double precision = *m->state.rating_precision;
   double total = m->log_prior +

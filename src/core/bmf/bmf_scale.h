@@ -34,7 +34,7 @@
  * With fixed precisions no scale is drawn: the prior variance of the rows is known,
  * and the n d coordinates of a side determine their scale almost exactly.
  *
- * Latent values of ordinal ratings (bmf_ordinal.h) do not let the likelihood stay as
+ * Latent values of ordinal ratings (cutpoints.h) do not let the likelihood stay as
  * it is, but have a scale of their own: with x = log c,
  *   z_e, theta_k, u_i -> c z_e, c theta_k, c u_i,  and b_j -> c b_j with intercepts,
  * no rating changes, and N(z_e | eta_e, 1) is left with exp(-c^2 S / 2), S = sum (z_e

@@ -63,7 +63,8 @@ static void carve(bmf_model *m, int threads, arena *a) {
   if (m->data.levels > 0) {
     m->ordinal.levels = m->data.levels;
     m->ordinal.count = (size_t)m->data.users.start[m->data.n];
-    bmf_ordinal_carve(&m->ordinal, a);
+    cutpoints_carve(&m->ordinal, a);
+    m->drawn = arena_doubles(a, (double)m->ordinal.count);
     m->latent = arena_doubles(a, (double)m->ordinal.count);
   }
   m->areas = arena_doubles(a, (double)threads * (double)bmf_area_size(d));
@@ -87,7 +88,7 @@ void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
     return;
   m->ordinal.sd = data->cutpoint_sd;
   m->ordinal.code = data->users.value;
-  m->data.users.value = m->ordinal.z;
+  m->data.users.value = m->drawn;
   m->data.items.value = m->latent;
 }
 
@@ -113,12 +114,17 @@ static void predict_ratings(bmf_model *m, int threads) {
 /* Cutpoints, then the latent values.  What is known of the end of the last sweep is
  * what is computed here otherwise. */
 static status draw_latent(bmf_model *m, int threads) {
-  bmf_ordinal *o = &m->ordinal;
+  cutpoints *o = &m->ordinal;
   if (!o->known)
     predict_ratings(m, threads);
-  const status outcome = bmf_ordinal_draw(o, m->state.theta, threads);
+  const status outcome = cutpoints_draw(o, m->state.theta, threads);
+  if (outcome != STATUS_OK)
+    return outcome;
   for (size_t e = 0; e < o->count; e++)
-    m->latent[e] = o->z[m->data.place[e]];
+    m->drawn[e] =
+      cutpoints_draw_latent(o, m->state.theta, (size_t)o->code[e], o->eta[e]);
+  for (size_t e = 0; e < o->count; e++)
+    m->latent[e] = m->drawn[m->data.place[e]];
   o->known = 0;
   return outcome;
 }
@@ -142,7 +148,7 @@ static void shift_cutpoints(bmf_model *m) {
       linear -= *side.lambda * side.factors[i * d + last];
   }
   const double delta =
-    bmf_ordinal_shift(&m->ordinal, m->state.theta, precision, linear);
+    cutpoints_shift(&m->ordinal, m->state.theta, precision, linear);
   for (size_t i = 0; i < side.rows; i++)
     side.factors[i * d + last] += delta;
   if (side.mu)
@@ -152,8 +158,7 @@ static void shift_cutpoints(bmf_model *m) {
 /* log p(ratings | u, v, theta), the latent values integrated out. */
 static void evaluate_ratings(bmf_model *m, int threads) {
   predict_ratings(m, threads);
-  m->ordinal.log_lik =
-    bmf_ordinal_log_lik(&m->ordinal, m->state.theta, threads);
+  m->ordinal.log_lik = cutpoints_log_lik(&m->ordinal, m->state.theta, threads);
   m->ordinal.known = 1;
 }
 

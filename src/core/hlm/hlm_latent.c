@@ -49,6 +49,7 @@ static void carve(hlm_latent *m, arena *work) {
   m->y = arena_doubles(work, (double)kept);
   m->pool_x = arena_doubles(work, p * (double)pool);
   m->pool_y = arena_doubles(work, (double)pool);
+  m->mean = arena_doubles(work, p);
   m->eta = arena_doubles(work, n);
   m->along = arena_doubles(work, n);
   m->latent = arena_take(work, n, sizeof *m->latent);
@@ -66,6 +67,7 @@ static hlm_data reduced_data(const hlm_latent *m, size_t f) {
   bar.pool_x = m->pool_x;
   bar.pool_y = m->pool_y;
   bar.pool = m->data.n - kept_count(&bar);
+  bar.mean = m->mean;
   return bar;
 }
 
@@ -89,6 +91,7 @@ void hlm_latent_open(hlm_latent *m, const hlm_latent_data *data,
   m->data = *data;
   arena over = arena_over(work);
   carve(m, &over);
+  memcpy(m->mean, data->bar->mean, data->p * sizeof *m->mean);
   hlm_state own = *state;
   for (size_t f = 0; f < data->bars; f++) {
     const hlm_data bar = reduced_data(m, f);
@@ -263,6 +266,16 @@ static void reduce_bar(hlm_latent *m, size_t f) {
 
 /* ---- the sweep --------------------------------------------------------------------- */
 
+static void settle(hlm_latent *m) {
+  const hlm_latent_data *data = &m->data;
+  if (data->type->settle == NULL)
+    return;
+  const size_t last = data->p - 1;
+  double *b = m->bar->state.b;
+  m->mean[last] = data->type->settle(data->response, b[last]);
+  b[last] = 0.0;
+}
+
 /* Of the parameters, the scales and the latent responses: what has the likelihood. */
 static status draw_latent(hlm_latent *m, const scan_control *control) {
   const hlm_latent_data *data = &m->data;
@@ -278,6 +291,7 @@ static status draw_latent(hlm_latent *m, const scan_control *control) {
     scale_bar(m, f);
   for (size_t i = 0; i < data->n; i++)
     m->latent[i] = type->draw(data->response, i, m->eta[i]);
+  settle(m);
   return STATUS_OK;
 }
 
@@ -291,13 +305,18 @@ status hlm_latent_sweep(void *model, const scan_control *control) {
   }
   for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
     outcome = hlm_nested_move(&m->nested, m->bar, data->nesting + i, control);
+  settle(m);
   return outcome;
 }
 
 /* ---- the stored quantities ----------------------------------------------------------- */
 
+static size_t fixed_columns(const hlm_latent_data *data) {
+  return data->p - (data->type->settle != NULL);
+}
+
 size_t hlm_latent_columns(const hlm_latent_data *data) {
-  size_t columns = data->p + data->type->parameters + 1;
+  size_t columns = fixed_columns(data) + data->type->parameters + 1;
   for (size_t f = 0; f < data->bars; f++)
     columns += hlm_columns(data->bar + f) - data->p - 1;
   return columns;
@@ -307,7 +326,7 @@ void hlm_latent_record(void *model, double *row, size_t stride) {
   hlm_latent *m = model;
   const hlm_latent_data *data = &m->data;
   double *next = row;
-  for (size_t k = 0; k < data->p; k++, next += stride)
+  for (size_t k = 0; k < fixed_columns(data); k++, next += stride)
     *next = m->bar->state.b[k];
   for (size_t f = 0; f < data->bars; f++)
     next = hlm_record_covariance(m->bar + f, next, stride);

@@ -46,6 +46,10 @@ typedef struct {
   /* Draws the parameters given eta of all rows; NULL if there are none. */
   status (*update)(void *response, const double *eta, size_t n,
                    const scan_control *control);
+  /* NULL, or with a last column of x that is 1, whose coefficient `a` the response has a
+   * prior of precision t_p for: takes `a`, which becomes 0, over into the parameters,
+   * and returns the mean of its prior.  Before b is drawn and last in a sweep. */
+  double (*settle)(void *response, double a);
   size_t parameters; /* their columns, which record() writes; or 0 and NULL */
   void (*record)(const void *response, double *row, size_t stride);
 } hlm_response;
@@ -76,6 +80,7 @@ typedef struct {
   hlm_model *bar; /* F */
   double *z, *x, *y, *pool_x,
     *pool_y;              /* the reduced rows of one bar                     */
+  double *mean;           /* p: the prior means of b */
   double *eta, *along;    /* n */
   hlm_latent_row *latent; /* n */
   double *rows; /* (q + p + 1) x the largest n_j: (z, x, y) sqrt(v)          */
@@ -90,7 +95,8 @@ size_t hlm_latent_work_size(const hlm_latent_data *data);
 void hlm_latent_open(hlm_latent *model, const hlm_latent_data *data,
                      const hlm_state *state, void *work);
 
-/* A scan_model's functions.  The columns: the fixed effects, for each bar the
+/* A scan_model's functions.  The columns: the fixed effects (with settle()
+ * all but the last), for each bar the
  * standard deviations and correlations, the parameters of the response, log_lik, and
  * with `keep` the deviations of each bar, to which the mean of fixed_at is added. */
 size_t hlm_latent_columns(const hlm_latent_data *data);

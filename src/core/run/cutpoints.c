@@ -1,6 +1,6 @@
 #include "numeric/rounding.h"
 
-#include "bmf/bmf_ordinal.h"
+#include "run/cutpoints.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,14 +16,13 @@
 #define FREEDOM 5.0
 #define PARTS 16
 
-void bmf_ordinal_carve(bmf_ordinal *o, arena *a) {
+void cutpoints_carve(cutpoints *o, arena *a) {
   const double count = (double)o->count, levels = (double)o->levels;
   const double q = levels - 1.0;
   o->eta = arena_doubles(a, count);
-  o->z = arena_doubles(a, count);
   o->sums = arena_doubles(a, PARTS);
-  o->group_count = arena_doubles(a, BMF_GROUPS * levels);
-  o->group_eta = arena_doubles(a, BMF_GROUPS * levels);
+  o->group_count = arena_doubles(a, CUTPOINTS_GROUPS * levels);
+  o->group_eta = arena_doubles(a, CUTPOINTS_GROUPS * levels);
   o->centre = arena_doubles(a, q);
   o->trial = arena_doubles(a, q);
   o->step = arena_doubles(a, q);
@@ -40,7 +39,7 @@ typedef struct {
   double low, high;
 } interval;
 
-static interval bounds_of(const bmf_ordinal *o, const double *theta,
+static interval bounds_of(const cutpoints *o, const double *theta,
                           size_t code) {
   const interval level = {code > 1 ? theta[code - 2] : -INFINITY,
                           code < o->levels ? theta[code - 1] : INFINITY};
@@ -64,12 +63,27 @@ static double log_between(double low, double high) {
                          : top;
 }
 
+static double weight_of(const cutpoints *o, size_t e) {
+  return o->weight ? o->weight[e] : 1.0;
+}
+
+double cutpoints_log_probability(const cutpoints *o, const double *theta,
+                                 size_t code, double eta) {
+  const interval level = bounds_of(o, theta, code);
+  return log_between(level.low - eta, level.high - eta);
+}
+
+double cutpoints_draw_latent(const cutpoints *o, const double *theta,
+                             size_t code, double eta) {
+  const interval level = bounds_of(o, theta, code);
+  return interval_normal_draw(eta, level.low, level.high);
+}
+
 static size_t first_of_part(size_t count, size_t part) {
   return (size_t)((double)count * (double)part / PARTS);
 }
 
-double bmf_ordinal_log_lik(const bmf_ordinal *o, const double *theta,
-                           int threads) {
+double cutpoints_log_lik(const cutpoints *o, const double *theta, int threads) {
   const int team = o->count < 2000 ? 1 : threads;
   (void)team;
 #ifdef _OPENMP
@@ -80,7 +94,8 @@ double bmf_ordinal_log_lik(const bmf_ordinal *o, const double *theta,
     double sum = 0.0;
     for (size_t e = first_of_part(o->count, (size_t)part); e < last; e++) {
       const interval level = bounds_of(o, theta, (size_t)o->code[e]);
-      sum += log_between(level.low - o->eta[e], level.high - o->eta[e]);
+      sum += weight_of(o, e) *
+             log_between(level.low - o->eta[e], level.high - o->eta[e]);
     }
     o->sums[part] = sum;
   }
@@ -90,7 +105,7 @@ double bmf_ordinal_log_lik(const bmf_ordinal *o, const double *theta,
   return total;
 }
 
-double bmf_ordinal_log_prior(const bmf_ordinal *o, const double *theta) {
+double cutpoints_log_prior(const cutpoints *o, const double *theta) {
   double total = lgammafn((double)o->levels);
   for (size_t k = 0; k + 1 < o->levels; k++)
     total += dnorm(theta[k], 0.0, o->sd, 1);
@@ -98,7 +113,7 @@ double bmf_ordinal_log_prior(const bmf_ordinal *o, const double *theta) {
 }
 
 /* What F has besides the log likelihood; -Inf where theta is not in order. */
-static double log_other(const bmf_ordinal *o, const double *theta) {
+static double log_other(const cutpoints *o, const double *theta) {
   double total = 0.0;
   for (size_t k = 0; k + 1 < o->levels; k++) {
     total -= 0.5 * (theta[k] / o->sd) * (theta[k] / o->sd);
@@ -112,8 +127,8 @@ static double log_other(const bmf_ordinal *o, const double *theta) {
 
 /* ---- F~ ---------------------------------------------------------------- */
 
-/* Ratings grouped by their eta; False where these are not finite. */
-static int group_ratings(bmf_ordinal *o) {
+/* Responses grouped by their eta; False where these are not finite. */
+static int group_responses(cutpoints *o) {
   double low = INFINITY, high = -INFINITY, sum = 0.0;
   for (size_t e = 0; e < o->count; e++) {
     low = fmin(low, o->eta[e]);
@@ -122,15 +137,16 @@ static int group_ratings(bmf_ordinal *o) {
   }
   if (!isfinite(sum))
     return 0;
-  const size_t size = BMF_GROUPS * o->levels;
+  const size_t size = CUTPOINTS_GROUPS * o->levels;
   memset(o->group_count, 0, size * sizeof *o->group_count);
   memset(o->group_eta, 0, size * sizeof *o->group_eta);
-  const double scale = high > low ? BMF_GROUPS / (high - low) : 0.0;
+  const double scale = high > low ? CUTPOINTS_GROUPS / (high - low) : 0.0;
   for (size_t e = 0; e < o->count; e++) {
-    const double at = fmin((o->eta[e] - low) * scale, BMF_GROUPS - 1.0);
-    const size_t group = ((size_t)o->code[e] - 1) * BMF_GROUPS + (size_t)at;
-    o->group_count[group] += 1.0;
-    o->group_eta[group] += o->eta[e];
+    const double at = fmin((o->eta[e] - low) * scale, CUTPOINTS_GROUPS - 1.0);
+    const size_t group =
+      ((size_t)o->code[e] - 1) * CUTPOINTS_GROUPS + (size_t)at;
+    o->group_count[group] += weight_of(o, e);
+    o->group_eta[group] += weight_of(o, e) * o->eta[e];
   }
   for (size_t group = 0; group < size; group++)
     if (o->group_count[group] > 0.0)
@@ -138,14 +154,14 @@ static int group_ratings(bmf_ordinal *o) {
   return 1;
 }
 
-static double grouped_log_density(const bmf_ordinal *o, const double *theta) {
+static double grouped_log_density(const cutpoints *o, const double *theta) {
   double total = log_other(o, theta);
   if (total == -INFINITY)
     return total;
-  for (size_t group = 0; group < BMF_GROUPS * o->levels; group++) {
+  for (size_t group = 0; group < CUTPOINTS_GROUPS * o->levels; group++) {
     if (o->group_count[group] == 0.0)
       continue;
-    const interval level = bounds_of(o, theta, group / BMF_GROUPS + 1);
+    const interval level = bounds_of(o, theta, group / CUTPOINTS_GROUPS + 1);
     const double eta = o->group_eta[group];
     total +=
       o->group_count[group] * log_between(level.low - eta, level.high - eta);
@@ -156,7 +172,7 @@ static double grouped_log_density(const bmf_ordinal *o, const double *theta) {
 /* Those of n log [Phi(theta_c - eta) - Phi(theta_{c-1} - eta)], c = code: with l and
  * h its bounds, and a = phi(h) / P, b = phi(l) / P, the derivatives by theta_c and
  * theta_{c-1} are a and -b, -h a - a^2 and l b - b^2, and a b for both. */
-static void add_group(bmf_ordinal *o, const double *theta, size_t code,
+static void add_group(cutpoints *o, const double *theta, size_t code,
                       double eta, double n) {
   const size_t q = o->levels - 1;
   const interval level = bounds_of(o, theta, code);
@@ -179,7 +195,7 @@ static void add_group(bmf_ordinal *o, const double *theta, size_t code,
 }
 
 /* Gradient of F~ in theta, and minus its Hessian. */
-static void differentiate(bmf_ordinal *o, const double *theta) {
+static void differentiate(cutpoints *o, const double *theta) {
   const size_t q = o->levels - 1;
   memset(o->hessian, 0, q * q * sizeof *o->hessian);
   for (size_t k = 0; k < q; k++) {
@@ -195,27 +211,29 @@ static void differentiate(bmf_ordinal *o, const double *theta) {
     o->hessian[(k - 1) * q + k] -= inverse * inverse;
     o->hessian[k * q + k - 1] -= inverse * inverse;
   }
-  for (size_t group = 0; group < BMF_GROUPS * o->levels; group++)
+  for (size_t group = 0; group < CUTPOINTS_GROUPS * o->levels; group++)
     if (o->group_count[group] > 0.0)
-      add_group(o, theta, group / BMF_GROUPS + 1, o->group_eta[group],
+      add_group(o, theta, group / CUTPOINTS_GROUPS + 1, o->group_eta[group],
                 o->group_count[group]);
 }
 
-/* Cutpoints that give the levels' shares, half a rating more each, if eta were
+/* Cutpoints that give the levels' shares, half a response more each, if eta were
  * normal with its mean and variance. */
-static void first_centre(bmf_ordinal *o) {
-  const double count = (double)o->count, levels = (double)o->levels;
-  double mean = 0.0, square = 0.0, below = 0.0;
-  for (size_t group = 0; group < BMF_GROUPS * o->levels; group++)
+static void first_centre(cutpoints *o) {
+  const double levels = (double)o->levels;
+  double count = 0.0, mean = 0.0, square = 0.0, below = 0.0;
+  for (size_t group = 0; group < CUTPOINTS_GROUPS * o->levels; group++)
+    count += o->group_count[group];
+  for (size_t group = 0; group < CUTPOINTS_GROUPS * o->levels; group++)
     mean += o->group_count[group] * o->group_eta[group] / count;
-  for (size_t group = 0; group < BMF_GROUPS * o->levels; group++) {
+  for (size_t group = 0; group < CUTPOINTS_GROUPS * o->levels; group++) {
     const double away = o->group_eta[group] - mean;
     square += o->group_count[group] * away * away / count;
   }
   for (size_t k = 0; k + 1 < o->levels; k++) {
     below += 0.5;
-    for (size_t group = 0; group < BMF_GROUPS; group++)
-      below += o->group_count[k * BMF_GROUPS + group];
+    for (size_t group = 0; group < CUTPOINTS_GROUPS; group++)
+      below += o->group_count[k * CUTPOINTS_GROUPS + group];
     o->centre[k] =
       mean + sqrt(1.0 + square) *
                qnorm(below / (count + 0.5 * levels), 0.0, 1.0, 1, 0);
@@ -223,7 +241,7 @@ static void first_centre(bmf_ordinal *o) {
 }
 
 /* step <- (minus Hessian)^-1 gradient at the centre; *decrement their product. */
-static status newton_step(bmf_ordinal *o, double *decrement) {
+static status newton_step(cutpoints *o, double *decrement) {
   const size_t q = o->levels - 1;
   differentiate(o, o->centre);
   memcpy(o->root, o->hessian, q * q * sizeof *o->root);
@@ -238,7 +256,7 @@ static status newton_step(bmf_ordinal *o, double *decrement) {
 }
 
 /* The maximum of F~ by Newton's method, steps halved until F~ grows. */
-static status find_centre(bmf_ordinal *o) {
+static status find_centre(cutpoints *o) {
   const size_t q = o->levels - 1;
   first_centre(o);
   double decrement = INFINITY;
@@ -270,7 +288,7 @@ static void to_coordinates(const double *theta, size_t q, double *a) {
 
 /* M = J' H J, H minus the Hessian of F~ in theta at its maximum, where the gradient
  * is 0; d theta_k / d a_j is 1 for j = 1 and theta_j - theta_{j-1} for 1 < j <= k. */
-static status factor_spread(bmf_ordinal *o) {
+static status factor_spread(cutpoints *o) {
   const size_t q = o->levels - 1;
   differentiate(o, o->centre);
   double *m = o->root;
@@ -289,7 +307,7 @@ static status factor_spread(bmf_ordinal *o) {
 }
 
 /* log t_5(a | a^, M^-1) without its constant, a those of theta. */
-static double log_proposal(const bmf_ordinal *o, const double *theta,
+static double log_proposal(const cutpoints *o, const double *theta,
                            double *work) {
   const size_t q = o->levels - 1;
   double square = 0.0;
@@ -303,7 +321,7 @@ static double log_proposal(const bmf_ordinal *o, const double *theta,
   return -0.5 * (FREEDOM + (double)q) * log1p(square / FREEDOM);
 }
 
-static void propose(bmf_ordinal *o, double *theta) {
+static void propose(cutpoints *o, double *theta) {
   const size_t q = o->levels - 1;
   double *e = o->step;
   for (size_t k = 0; k < q; k++)
@@ -316,11 +334,11 @@ static void propose(bmf_ordinal *o, double *theta) {
   }
 }
 
-static status draw_cutpoints(bmf_ordinal *o, double *theta, int threads) {
+status cutpoints_draw(cutpoints *o, double *theta, int threads) {
   const size_t q = o->levels - 1;
   if (!o->known)
-    o->log_lik = bmf_ordinal_log_lik(o, theta, threads);
-  if (!group_ratings(o))
+    o->log_lik = cutpoints_log_lik(o, theta, threads);
+  if (!group_responses(o))
     return STATUS_NOT_FINITE;
   status outcome = find_centre(o);
   if (outcome == STATUS_OK)
@@ -328,7 +346,7 @@ static status draw_cutpoints(bmf_ordinal *o, double *theta, int threads) {
   if (outcome != STATUS_OK)
     return outcome;
   propose(o, o->trial);
-  const double log_lik = bmf_ordinal_log_lik(o, o->trial, threads);
+  const double log_lik = cutpoints_log_lik(o, o->trial, threads);
   const double ratio = log_lik + log_other(o, o->trial) - o->log_lik -
                        log_other(o, theta) + log_proposal(o, theta, o->step) -
                        log_proposal(o, o->trial, o->step);
@@ -337,21 +355,8 @@ static status draw_cutpoints(bmf_ordinal *o, double *theta, int threads) {
   return STATUS_OK;
 }
 
-/* ---- a sweep's part ---------------------------------------------------- */
-
-status bmf_ordinal_draw(bmf_ordinal *o, double *theta, int threads) {
-  const status outcome = draw_cutpoints(o, theta, threads);
-  if (outcome != STATUS_OK)
-    return outcome;
-  for (size_t e = 0; e < o->count; e++) {
-    const interval level = bounds_of(o, theta, (size_t)o->code[e]);
-    o->z[e] = interval_normal_draw(o->eta[e], level.low, level.high);
-  }
-  return STATUS_OK;
-}
-
-double bmf_ordinal_shift(const bmf_ordinal *o, double *theta, double precision,
-                         double linear) {
+double cutpoints_shift(const cutpoints *o, double *theta, double precision,
+                       double linear) {
   const size_t q = o->levels - 1;
   for (size_t k = 0; k < q; k++) {
     precision += 1.0 / (o->sd * o->sd);

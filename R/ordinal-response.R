@@ -1,0 +1,185 @@
+# The responses of gibbs_ordinal() given the linear predictor: ordered categories
+# 1 to K with P(y <= k) = Phi(theta_k - eta). scale: the thresholds theta, draws x
+# (K - 1).
+
+ordered_response <- function(levels) {
+  structure(list(link = "probit", levels = levels), class = "ordered_response")
+}
+
+# The codes of ordered categories: list(y, kind, levels).
+as_ordered <- function(y, name, call) {
+  check_not_64_bit(y, paste0("`", name, "`"), call)
+  expected <- "an ordered factor, or whole numbers from 1"
+  if (is.ordered(y)) {
+    return(list(y = as.double(y), kind = "ordered", levels = levels(y)))
+  }
+  if (is.factor(y) || is.character(y) || is.logical(y)) {
+    hint <- if (is.factor(y) && nlevels(y) > 2L) {
+      paste0("An order is given by `ordered(", name, ", levels = )`; the",
+             " levels of a factor have none.")
+    } else if (is.logical(y) || is.factor(y) || length(unique(y)) <= 2L) {
+      "For two outcomes use `gibbs_logistic()`."
+    } else {
+      paste0("An order is given by `ordered(", name, ", levels = )`.")
+    }
+    abort_expected(y, expected, FALSE, name, call, hint = hint)
+  }
+  y <- as_measurements(y, name, call)$y
+  abort_elements(
+    !is.na(y) & (y < 1 | y != round(y)), y, name, "whole numbers from 1", call
+  )
+  most <- max(0, y, na.rm = TRUE)
+  if (most > 1000) {
+    abort_argument(
+      c("`{name}` must have 1000 categories at most, not {digits(most)}.",
+        i = "Numbers with many values are the response of {.fn gibbs_lm}."),
+      call = call
+    )
+  }
+  list(y = y, kind = "codes", levels = as.character(seq_len(most)))
+}
+
+# At least three categories, each with observations.
+check_categories <- function(frame, call) {
+  response <- frame$response
+  levels <- response$levels
+  name <- response$name
+  if (length(levels) < 3L) {
+    abort_argument(
+      c("`{name}` must have at least three ordered categories, not
+         {length(levels)}.",
+        i = "For two outcomes use {.fn gibbs_logistic}."),
+      call = call
+    )
+  }
+  count <- tabulate(frame$y[rows_used(frame)], length(levels))
+  empty <- levels[count == 0]
+  if (length(empty) > 0L) {
+    abort_argument(
+      c(
+        "{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
+         {?has/have} no observations.",
+        i = if (response$kind == "ordered") {
+          "Leave {cli::qty(empty)}{?it/them} out: `droplevels({name})`."
+        } else {
+          "Number the categories from 1 without gaps, or give an ordered
+           factor."
+        }
+      ),
+      call = call, class = "empty"
+    )
+  }
+}
+
+#' @exportS3Method
+response_types.ordered_response <- function(response) {
+  c("link", "response", "class")
+}
+
+#' @exportS3Method
+residual_types.ordered_response <- function(response) character()
+
+#' @exportS3Method
+response_family.ordered_response <- function(response) {
+  structure(
+    list(family = "Cumulative", link = "probit"), class = "family"
+  )
+}
+
+# P(y <= k) or P(y = k), draws x rows. theta: draws x (K - 1)
+threshold_between <- function(eta, theta, k, cumulative = FALSE) {
+  bounds <- cbind(-Inf, theta, Inf)
+  high <- bounds[, k + 1L] - eta
+  if (cumulative) {
+    return(stats::pnorm(high))
+  }
+  low <- bounds[, k] - eta
+  # on the side where both are small
+  flip <- !is.na(low) & low > 0
+  stats::pnorm(ifelse(flip, -low, high)) - stats::pnorm(ifelse(flip, -high, low))
+}
+
+# The probabilities of the categories, draws x rows x K.
+#' @exportS3Method
+response_mean.ordered_response <- function(response, eta, scale = NULL) {
+  levels <- response$levels
+  out <- vapply(seq_along(levels), function(k) {
+    as.double(threshold_between(eta, scale, k))
+  }, numeric(length(eta)))
+  array(
+    out, c(dim(eta), length(levels)),
+    dimnames = list(rownames(eta), colnames(eta), levels)
+  )
+}
+
+#' @exportS3Method
+response_size.ordered_response <- function(response, model, newdata, weights,
+                                           trials, n, call) {
+  check_no_size(trials, "trials", "binomial", call)
+  check_no_size(weights, "weights", "normal", call)
+}
+
+#' @exportS3Method
+response_scale.ordered_response <- function(response, draws) {
+  unname(draws[
+    , indexed("theta", seq_len(length(response$levels) - 1L)), drop = FALSE
+  ])
+}
+
+# Codes of categories.
+#' @exportS3Method
+response_draw.ordered_response <- function(response, eta, size, scale) {
+  z <- eta + stats::rnorm(length(eta))
+  out <- eta
+  out[] <- 1
+  for (k in seq_len(ncol(scale))) out <- out + (z > scale[, k])
+  out
+}
+
+# A weight counts an observation so often.
+#' @exportS3Method
+response_log_lik.ordered_response <- function(response, eta, data, scale) {
+  bounds <- cbind(-Inf, scale, Inf)
+  code <- rep(as.integer(data$y), each = nrow(eta))
+  row <- rep_len(seq_len(nrow(eta)), length(eta))
+  out <- log_normal_between(
+    bounds[cbind(row, code)] - as.vector(eta),
+    bounds[cbind(row, code + 1L)] - as.vector(eta)
+  )
+  out <- out * rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  matrix(out, nrow(eta), dimnames = dimnames(eta))
+}
+
+# log [Phi(high) - Phi(low)]
+log_normal_between <- function(low, high) {
+  flip <- !is.na(low) & low > 0
+  a <- ifelse(flip, -high, low)
+  b <- ifelse(flip, -low, high)
+  top <- stats::pnorm(b, log.p = TRUE)
+  top + log1p(-exp(stats::pnorm(a, log.p = TRUE) - top))
+}
+
+#' @exportS3Method
+observed_response.ordered_response <- function(response, y, known, weights,
+                                               call) {
+  check_no_size(weights, "weights", "normal", call)
+  levels <- response$levels
+  if (is.factor(y) || is.character(y)) {
+    unseen <- setdiff(as.character(y[!is.na(y)]), levels)
+    if (length(unseen) > 0L) {
+      abort_argument(
+        c("The response of {.arg newdata} must have the levels of the fit,
+           not {.val {unseen[[1L]]}}.",
+          i = "They are {.val {levels}}."),
+        call = call, class = "level"
+      )
+    }
+    return(list(y = match(as.character(y), levels)))
+  }
+  y <- as_ordered(y, known$name, call)$y
+  abort_elements(
+    !is.na(y) & y > length(levels), y, known$name,
+    paste("whole numbers from 1 to", length(levels)), call
+  )
+  list(y = y)
+}
