@@ -59,10 +59,6 @@ check_has_intercept <- function(terms, call) {
   }
 }
 
-without_intercept <- function(x) {
-  x[, colnames(x) != "(Intercept)", drop = FALSE]
-}
-
 # ---- The model ---------------------------------------------------------------
 
 ordinal_model <- function(frame, prior, call) {

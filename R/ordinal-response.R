@@ -86,26 +86,25 @@ response_family.ordered_response <- function(response) {
   )
 }
 
-# P(y <= k) or P(y = k), draws x rows. theta: draws x (K - 1)
-threshold_between <- function(eta, theta, k, cumulative = FALSE) {
-  bounds <- cbind(-Inf, theta, Inf)
-  high <- bounds[, k + 1L] - eta
-  if (cumulative) {
-    return(stats::pnorm(high))
-  }
-  low <- bounds[, k] - eta
-  # on the side where both are small
+# Phi(high) - Phi(low), on the side where both are small.
+normal_between <- function(low, high) {
   flip <- !is.na(low) & low > 0
-  stats::pnorm(ifelse(flip, -low, high)) - stats::pnorm(ifelse(flip, -high, low))
+  a <- ifelse(flip, -high, low)
+  b <- ifelse(flip, -low, high)
+  out <- stats::pnorm(b) - stats::pnorm(a)
+  dim(out) <- dim(high) %||% dim(low)
+  out
 }
 
 # The probabilities of the categories, draws x rows x K.
 #' @exportS3Method
 response_mean.ordered_response <- function(response, eta, scale = NULL) {
   levels <- response$levels
+  bounds <- cbind(-Inf, scale, Inf)
   out <- vapply(seq_along(levels), function(k) {
-    as.double(threshold_between(eta, scale, k))
+    as.double(normal_between(bounds[, k] - eta, bounds[, k + 1L] - eta))
   }, numeric(length(eta)))
+  out[is.nan(out)] <- NA_real_
   array(
     out, c(dim(eta), length(levels)),
     dimnames = list(rownames(eta), colnames(eta), levels)

@@ -342,6 +342,9 @@ get_predicted.gibbsite_fit <- function(x, data = NULL,
     predict, c("expectation", "response", "link", "prediction")
   )
   level <- check_level(ci %||% 0.95, arg = "ci")
+  if (predict %in% c("expectation", "response")) {
+    check_has_moments(model_response(fit_part(x, "model")), "one mean", call)
+  }
   draw <- switch(predict,
     link = posterior_linpred, prediction = posterior_predict, posterior_epred
   )
@@ -500,11 +503,14 @@ emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
   own <- intersect(names(contrasts), names(frame))
   draws <- coefficient_draws(object)
   attr(draws, "n.chains") <- nchains(object)
+  x <- stats::model.matrix(
+    trms, frame, contrasts.arg = if (length(own) > 0L) contrasts[own]
+  )
+  if (is_ordered(model_response(fit_part(object, "model")))) {
+    x <- without_intercept(x)
+  }
   list(
-    X = stats::model.matrix(
-      trms, frame, contrasts.arg = if (length(own) > 0L) contrasts[own]
-    ),
-    bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
+    X = x, bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
     # every linear function of the coefficients has a posterior
     nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
     misc = emmeans::.std.link.labels(stats::family(object), list()),
@@ -568,6 +574,7 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
     model, newdata, offset, re_formula, allow_new_levels, call
   )
   n <- nrow(rows$x)
+  if (type == "response") check_has_moments(response, "one mean", call)
   size <- response_size(response, model, newdata, NULL, NULL, n, call)
   draws <- do.call(rbind, chain_matrices(object))
   # of several bars the deviations are stored

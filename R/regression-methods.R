@@ -204,6 +204,7 @@ residuals.gibbsite_regression <- function(object, type = NULL, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   response <- model_response(model)
+  check_has_moments(response, "residuals", rlang::current_env())
   type <- check_choice(type, residual_types(response))
   frame <- check_frame(model)
   rows <- rows_to_predict(
@@ -312,21 +313,30 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
   check_no_more(...)
   level <- check_level(conf.level, arg = "conf.level")
   model <- fit_part(x, "model")
+  check_augmented_data(data, call)
+  prediction <- stats::predict(
+    x, newdata, type = "response", interval = "mean", level = level,
+    re_formula = re_formula, allow_new_levels = allow_new_levels
+  )
+  names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
+  if (is.null(newdata)) prediction$.resid <- unname(stats::residuals(x))
+  beside_data(prediction, model, data, newdata, call)
+}
+
+check_augmented_data <- function(data, call) {
   if (!is.null(data)) {
     if (!is.data.frame(data)) {
       abort_expected(data, "a data frame", TRUE, "data", call)
     }
     check_data_frame(data, "data", call)
   }
-  prediction <- stats::predict(
-    x, newdata, type = "response", interval = "mean", level = level,
-    re_formula = re_formula, allow_new_levels = allow_new_levels
-  )
-  names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
+}
+
+# The columns of `prediction` beside newdata, data or the fit's own data.
+beside_data <- function(prediction, model, data, newdata, call) {
   if (!is.null(newdata)) {
     return(cbind(as.data.frame(newdata), prediction))
   }
-  prediction$.resid <- unname(stats::residuals(x))
   own <- data %||% model$frame$model
   if (is.null(own)) {
     return(prediction)

@@ -161,7 +161,11 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     odds = picture_intervals(coefficients_shown(
       fit, variables, level, per, call, type == "odds"
     )),
-    response = picture_response(fit, variable, level, call),
+    response = if (is_ordered(model_response(model))) {
+      picture_categories(fit, variable, level, call)
+    } else {
+      picture_response(fit, variable, level, call)
+    },
     calibration = picture_calibration(fit, level, groups, call),
     groups = picture_groups(fit, terms, level),
     shrinkage = picture_shrinkage(fit, terms, call)

@@ -502,6 +502,9 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
     re_formula = NULL, allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
+  check_has_moments(
+    model_response(fit_part(object, "model")), "explained variance", call
+  )
   at <- draws_at_rows(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
@@ -525,8 +528,9 @@ pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   used <- rows_used(frame)
   y <- (frame$y * (frame$trials %||% 1))[used]
   replicated <- unname(posterior_predict(object, ndraws = ndraws))
-  # successes of few trials have few values
-  few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30
+  # successes of few trials, and categories, have few values
+  few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30 ||
+    is_ordered(model_response(fit_part(object, "model")))
   picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay
   picture(y, replicated[, used, drop = FALSE], ...)
 }

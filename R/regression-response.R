@@ -20,6 +20,20 @@ is_regression <- function(fit) {
   !is.null(model_response(fit_part(fit, "model")))
 }
 
+is_ordered <- function(response) inherits(response, "ordered_response")
+
+# Ordered categories have no differences and no variance.
+check_has_moments <- function(response, what, call) {
+  if (is_ordered(response)) {
+    abort_argument(
+      c("A fit of ordered categories has no {what}: these are no numbers.",
+        i = "{.code predict(fit, type = \"response\")} has the probabilities of
+             the categories, {.fn pp_check} compares their numbers."),
+      call = call
+    )
+  }
+}
+
 is_binomial <- function(response) inherits(response, "binomial_response")
 
 # Whether coefficients are log-odds, and whether exponentiate = TRUE makes them

@@ -6,6 +6,12 @@
 
 model_design <- function(model) model$design %||% model$frame
 
+# A design of ordered categories, whose thresholds stand in the place of the
+# intercept.
+without_intercept <- function(x) {
+  x[, colnames(x) != "(Intercept)", drop = FALSE]
+}
+
 has_groups <- function(model) !is.null(model$group_name)
 
 # The columns of the coefficients; all, where nothing else is stored. A formula
