@@ -13,7 +13,7 @@ count_frame <- function(formula, data, user_call, action, contrasts, env,
     made <- regression_frame(formula, data, user_call, action, env, call)
     return(lm_frame(formula_parts(made, contrasts, as_events, call), call))
   }
-  parsed <- parse_hlm_formula(formula, data, NULL, call)
+  parsed <- parse_hlm_formula(formula, data, call)
   check_model_formula(parsed$flat, "gibbs_count", others, call)
   user_call$formula <- parsed$with_group
   made <- regression_frame(
@@ -63,8 +63,9 @@ count_model <- function(frame, family, prior, call) {
   )
   prior <- complete_count_prior(prior, family, found, layout, call)
   check_count_bounds(frame, prior, columns, call)
-  if (grouped) say_aliased(frame, layout)
-  count_model_of(frame, family, prior, layout)
+  model <- count_model_of(frame, family, prior, layout)
+  if (grouped) say_aliased(model)
+  model
 }
 
 check_count_names <- function(columns, call) {
@@ -489,7 +490,7 @@ model_quantities.count_model <- function(model, state) {
 #' @exportS3Method
 model_quantities.hlm_count_model <- function(model, state) {
   c(
-    crossed_quantities(model, state),
+    bars_quantities(model, state),
     dispersion = if (model$data$negbinomial == 1) state$dispersion,
     log_lik = count_log_lik_sum(model, state)
   )

@@ -6,9 +6,11 @@
 # of gibbs_logistic().
 hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
                                link, env, call) {
-  others <- c("lme4::glmer", "rstanarm::stan_glmer")
-  parsed <- parse_hlm_formula(formula, data, others, call)
-  check_model_formula(parsed$flat, "gibbs_logistic", others, call)
+  parsed <- parse_hlm_formula(formula, data, call)
+  check_model_formula(
+    parsed$flat, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"),
+    call
+  )
   user_call$formula <- parsed$with_group
   made <- regression_frame(
     parsed$with_group, data, user_call, action, env, call
@@ -47,19 +49,30 @@ has_bar <- function(formula) {
 }
 
 hlm_binomial_model <- function(frame, prior, call) {
+  bar <- stats::setNames(list(frame), frame$group_name)
+  parts <- hlm_binomial_parts(bar, prior, call)
+  prior <- parts$prior
+  prior[c("group_df", "group_scale")] <- lapply(
+    prior[c("group_df", "group_scale")], `[[`, 1L
+  )
+  hlm_binomial_model_of(frame, prior, parts$layout[[1L]])
+}
+
+# list(layout, prior): of each of `frames`, which have one bar each; the prior
+# with every field filled in, `group_df` and `group_scale` by bar.
+hlm_binomial_parts <- function(frames, prior, call) {
+  frame <- frames[[1L]]
   used <- rows_used(frame)
   if (!any(used)) {
     abort_argument("There are no observations with trials.", call = call)
   }
-  design <- hlm_design(frame, used, frame$total[used], call)
-  prior <- complete_group_prior(prior, frame, design, call)
-  hlm_binomial_model_of(frame, prior, design)
+  layout <- lapply(frames, hlm_design, used, frame$total[used], call)
+  list(layout = layout, prior = complete_group_prior(prior, frame, layout, call))
 }
 
-# The prior with every field filled in.
-complete_group_prior <- function(prior, frame, design, call) {
+complete_group_prior <- function(prior, frame, layout, call) {
   found <- describe_design(
-    frame$x, design$columns, measure_columns(frame$x, frame$total), call
+    frame$x, layout[[1L]]$columns, measure_columns(frame$x, frame$total), call
   )
   done <- complete_logistic_prior(prior, found, call)
   variance <- done$slope_variance
@@ -72,11 +85,18 @@ complete_group_prior <- function(prior, frame, design, call) {
       call = call
     )
   }
-  done$group_df <- prior$group_df %||% 2
-  done$group_scale <- complete_each(
-    prior$group_scale, 2.5 * design$reach, design$bar, "group_scale",
-    "the terms before the bar", call
-  )
+  fields <- c("group_df", "group_scale")
+  bars <- Map(function(design, name) {
+    own <- bar_prior(prior, name, names(layout), call, fields)
+    list(
+      group_df = own$group_df %||% 2,
+      group_scale = complete_each(
+        own$group_scale, 2.5 * design$reach, design$bar, "group_scale",
+        "the terms before the bar", call
+      )
+    )
+  }, layout, names(layout))
+  done[fields] <- lapply(fields, function(field) lapply(bars, `[[`, field))
   done
 }
 
@@ -91,11 +111,7 @@ hlm_binomial_model_of <- function(frame, prior, design) {
     data = data, data_part = "frame",
     prior = linked_prior(prior, frame$link), nobs = nobs,
     columns = hlm_columns(frame, design, "w"),
-    cures = paste(
-      "Groups with few observations say little about the covariance of their",
-      "effects: use fewer terms before the bar, or a prior with a smaller",
-      "`group_scale`: see ?logistic_prior."
-    ),
+    cures = binomial_cures,
     fit_class = regression_class("gibbs_logistic"),
     coefficients = design$columns, layout = design, keep = "w",
     levels = frame$levels, group_name = frame$group_name,
@@ -106,16 +122,35 @@ hlm_binomial_model_of <- function(frame, prior, design) {
   )
 }
 
+binomial_cures <- paste(
+  "Groups with few observations say little about the covariance of their",
+  "effects: use fewer terms before the bar, or a prior with a smaller",
+  "`group_scale`: see ?logistic_prior."
+)
+
 # The rows stand by group.
 hlm_binomial_data <- function(frame, prior, design) {
-  groups <- length(frame$levels)
   used <- which(rows_used(frame))
   rows <- used[order(frame$group[used])]
-  size <- tabulate(frame$group[used], groups)
+  c(
+    latent_bar(frame, prior, design), list(
+      first = c(0L, cumsum(tabulate(frame$group[used], length(frame$levels)))),
+      bar = as.double(t(frame$z[rows, , drop = FALSE])),
+      fixed = as.double(t(frame$x[rows, , drop = FALSE])),
+      success = as.double(frame$success[rows]),
+      total = as.double(frame$total[rows]),
+      offset = as.double(frame$offset[rows]), constant = frame$constant
+    )
+  )
+}
+
+# What C reads of a bar but its rows, as core/hlm/hlm.h describes.
+latent_bar <- function(frame, prior, design) {
   p <- length(design$columns)
   list(
     q = as.double(length(design$bar)), p = as.double(p),
-    groups = as.double(groups), diagonal = as.double(design$diagonal),
+    groups = as.double(length(frame$levels)),
+    diagonal = as.double(design$diagonal),
     known = 1, half_t = 1, collapsed = 0, keep = 1,
     probit = as.double(frame$link == "probit"),
     mean = unname(prior_means(prior)),
@@ -124,13 +159,7 @@ hlm_binomial_data <- function(frame, prior, design) {
     scale = unname(as.double(prior$group_scale)), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p),
-    fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L),
-    first = c(0L, cumsum(size)),
-    bar = as.double(t(frame$z[rows, , drop = FALSE])),
-    fixed = as.double(t(frame$x[rows, , drop = FALSE])),
-    success = as.double(frame$success[rows]),
-    total = as.double(frame$total[rows]),
-    offset = as.double(frame$offset[rows]), constant = frame$constant
+    fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L)
   )
 }
 
@@ -143,9 +172,13 @@ model_response.hlm_binomial_model <- function(model) binomial_response(model)
 # under by a factor of up to 10; b and u are 0.
 #' @exportS3Method
 model_start.hlm_binomial_model <- function(model, init) {
-  q <- model$data$q
-  sd <- exp(stats::runif(q, -1, 1) * log(10)) * model$data$scale / 2.5
-  hlm_state(model, init$Sigma %||% diag(sd^2, q), 1)
+  default <- start_covariance(model$data)
+  hlm_state(model, init$Sigma %||% default, 1)
+}
+
+start_covariance <- function(bar) {
+  sd <- exp(stats::runif(bar$q, -1, 1) * log(10)) * bar$scale / 2.5
+  diag(sd^2, bar$q)
 }
 
 #' @exportS3Method
@@ -199,11 +232,12 @@ model_invariants.hlm_binomial_model <- function(model, draws) {
 # In the form of set_data().
 #' @exportS3Method
 simulate_data.hlm_binomial_model <- function(model, state) {
-  frame <- model$frame
-  share <- success_probability(
-    model_response(model), state_predictor(model, state)
-  )
-  trials <- frame$trials %||% rep(1, length(share))
+  simulated_successes(model, state_predictor(model, state))
+}
+
+simulated_successes <- function(model, eta) {
+  share <- success_probability(model_response(model), eta)
+  trials <- model$frame$trials %||% rep(1, length(share))
   successes <- stats::rbinom(length(share), trials, share)
   cbind(successes, trials - successes)
 }
@@ -212,12 +246,15 @@ simulate_data.hlm_binomial_model <- function(model, state) {
 #' @exportS3Method
 set_data.hlm_binomial_model <- function(model, data,
                                         call = rlang::caller_env()) {
+  with_binomial_responses(model, data, hlm_binomial_model_of, call)
+}
+
+# model_of(frame, prior, layout): the model.
+with_binomial_responses <- function(model, data, model_of, call) {
   read <- function(y) as_response(y, "data", call)
   remake <- function(frame, response) {
     counts <- c(response[c("y", "trials")], frame$response)
-    hlm_binomial_model_of(
-      binomial_frame(frame, counts), model$prior, model$layout
-    )
+    model_of(binomial_frame(frame, counts), model$prior, model$layout)
   }
   with_responses(model, data, "hierarchical regression", remake, call, read)
 }
@@ -235,14 +272,17 @@ model_fold_kinds.hlm_binomial_model <- function(model) {
 
 #' @exportS3Method
 model_fold.hlm_binomial_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- fold_rows(frame, held, by)
-  rest <- frame
+  rows <- fold_rows(model$frame, held, by)
+  fold_of_trials(model, rows, hlm_binomial_model_of)
+}
+
+fold_of_trials <- function(model, rows, model_of) {
+  rest <- model$frame
   rest$total[rows] <- 0
   rest$success[rows] <- 0
-  train <- hlm_binomial_model_of(rest, model$prior, model$layout)
+  train <- model_of(rest, model$prior, model$layout)
   test <- train
-  test$frame <- frame_rows(frame, rows)
+  test$frame <- frame_rows(model$frame, rows)
   list(train = train, test = test)
 }
 

@@ -5,41 +5,21 @@
 # the places of its deviations. The first one has the fixed effects.
 
 hlm_crossed_model <- function(frame, prior, call) {
-  used <- rows_used(frame)
-  if (!any(used)) {
-    abort_argument(
-      "There are no observations with a weight above 0.",
-      call = call, class = "empty"
-    )
-  }
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
-  layout <- lapply(bar_frames(frame), hlm_design, used, weights, call)
-  measured <- measure_response(
-    (frame$y - (frame$offset %||% 0))[used], weights,
-    length(layout[[1L]]$intercept) == 1L
-  )
-  check_response_size(measured, frame$response$name, call)
-  names <- names(layout)
-  priors <- Map(function(design, name) {
-    complete_hlm_prior(
-      bar_prior(prior, name, names, call), design, measured, call
-    )
-  }, layout, names)
-  say_aliased(frame, layout)
-  hlm_crossed_model_of(frame, priors, layout)
+  parts <- hlm_parts(bar_frames(frame), prior, call)
+  model <- hlm_crossed_model_of(frame, parts$priors, parts$layout)
+  say_aliased(model)
+  model
 }
 
 # Factors whose groups are the same, with a term in common.
-say_aliased <- function(frame, layout) {
-  sizes <- lengths(lapply(frame$bars, `[[`, "levels"))
-  for (nest in nestings(frame, layout)) {
+say_aliased <- function(model) {
+  for (nest in model$data$nesting) {
     pair <- c(nest$outer, nest$inner) + 1
-    if (sizes[[pair[[1L]]]] == sizes[[pair[[2L]]]]) {
-      names <- names(layout)[pair]
+    if (length(unique(lengths(model$levels)[pair])) == 1L) {
+      names <- names(model$layout)[pair]
       inform_gibbsite(
         c("The groups of {.val {names[[1]]}} and {.val {names[[2]]}} are the
-           same: the data do not tell their effects apart, and the prior
-           does.",
+           same: the data do not tell their effects apart.",
           i = "Leave one of them out."),
         class = "aliased"
       )
@@ -61,9 +41,8 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
     name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
     title = title,
     headline = paste0(
-      title, ": ", counted(length(layout[[1L]]$columns), "fixed effect"), ", ",
-      paste0(lengths(levels), " ", names(levels), collapse = ", "), ", ",
-      counted(n, "observation"), if (frame$known) ", standard errors known"
+      crossed_headline(title, layout, levels, n),
+      if (frame$known) ", standard errors known"
     ),
     data = hlm_crossed_data(frame, priors, layout), data_part = "frame",
     prior = crossed_prior(priors), priors = priors, nobs = n,
@@ -76,6 +55,14 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
     coefficients = layout[[1L]]$columns, layout = layout, levels = levels,
     group_name = names(levels), design = crossed_design_of(frame),
     frame = frame
+  )
+}
+
+crossed_headline <- function(title, layout, levels, n) {
+  paste0(
+    title, ": ", counted(length(layout[[1L]]$columns), "fixed effect"), ", ",
+    paste0(lengths(levels), " ", names(levels), collapse = ", "), ", ",
+    counted(n, "observation")
   )
 }
 
@@ -353,26 +340,11 @@ crossed_covariances <- function(model, state) {
 #' @exportS3Method
 model_labels.hlm_crossed_model <- function(model) {
   columns <- model$columns
-  one <- model$layout[[1L]]
-  label <- columns
-  slopes <- one$columns[one$slopes]
-  label[match(slopes, columns)] <- paste("slope of", slopes)
-  label[one$intercept] <- "intercept"
+  label <- fixed_labels(columns, model$layout[[1L]])
   for (f in seq_along(model$layout)) {
-    bar <- model$layout[[f]]$bar
-    by <- paste("by", model$group_name[[f]])
-    q <- length(bar)
-    at <- which(lower.tri(diag(q)), arr.ind = TRUE)
-    label[match(bar_columns(f, model$layout[[f]]), columns)] <- c(
-      paste("standard deviation of", bar, by),
-      if (!model$layout[[f]]$diagonal) {
-        paste("correlation of", bar[at[, 2L]], "and", bar[at[, 1L]], by,
-              recycle0 = TRUE)
-      }
-    )
+    own <- match(bar_columns(f, model$layout[[f]]), columns)
+    label[own] <- bar_labels(model$layout[[f]], model$group_name[[f]])
   }
-  label[columns == "sigma"] <- "standard deviation of an observation"
-  label[columns == "log_lik"] <- "log-likelihood"
   label[startsWith(columns, "u[")] <- unlist(Map(function(design, levels, by) {
     outer(design$bar, paste(by, levels), paste, sep = " of ")
   }, model$layout, model$levels, model$group_name))
@@ -461,7 +433,7 @@ set_data.hlm_crossed_model <- function(model, data,
 #' @exportS3Method
 model_quantities.hlm_crossed_model <- function(model, state) {
   c(
-    crossed_quantities(model, state),
+    bars_quantities(model, state),
     sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
     log_lik = errors_log_lik(
       model$frame, crossed_predictor(model, state), state$beta
@@ -469,7 +441,7 @@ model_quantities.hlm_crossed_model <- function(model, state) {
   )
 }
 
-crossed_quantities <- function(model, state) {
+bars_quantities <- function(model, state) {
   places <- model_places(model)
   covariances <- crossed_covariances(model, state)
   bars <- lapply(seq_along(places), function(f) {

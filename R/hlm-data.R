@@ -55,34 +55,18 @@ abort_bar <- function(message, call, hint = NULL, env = parent.frame()) {
 
 # list(fixed, bars, flat, with_group) of the formula: the first and the last two
 # are formulas, of the fixed effects and of all variables, without and with those
-# of the groups; bars: of parse_bar(). others: functions that have several
-# grouping factors, where one alone is taken, or NULL.
-parse_hlm_formula <- function(formula, data, others, call) {
+# of the groups; bars: of parse_bar().
+parse_hlm_formula <- function(formula, data, call) {
   if (!inherits(formula, "formula") || length(formula) != 3L) {
     abort_argument(
       "`formula` must have a response: `y ~ x + (1 | group)`.", call = call
     )
   }
   found <- split_bars(formula[[3L]], call)
-  shown <- vapply(found$bars, deparse1, "")
-  if (length(shown) == 0L) {
+  if (length(found$bars) == 0L) {
     abort_bar(
       "`formula` must have groups: {.code y ~ x + (1 + x | group)}.", call,
       "Without groups use {.fn gibbs_lm}."
-    )
-  }
-  if (length(shown) > 1L && !is.null(others)) {
-    single <- united_bar(found$bars)
-    abort_bar(
-      "`formula` must have one bar, not {length(shown)}:
-       {.code {paste0('(', shown, ')')}}.",
-      call,
-      if (is.null(single)) {
-        "Use {.fn {others[1]}} or {.fn {others[2]}}."
-      } else {
-        "One bar has all terms of a group: {.code ({single})} for independent
-         deviations, with {.code |} for correlated ones."
-      }
     )
   }
   env <- environment(formula)
@@ -92,7 +76,7 @@ parse_hlm_formula <- function(formula, data, others, call) {
   fixed[[3L]] <- expanded(found$fixed %||% 1)
   bars <- unlist(lapply(found$bars, function(bar) {
     bar[[2L]] <- expanded(bar[[2L]])
-    parse_bar(bar, env, others, call)
+    parse_bar(bar, env, call)
   }), recursive = FALSE)
   flat <- with_group <- formula
   flat[[3L]] <- Reduce(call_sum, lapply(bars, function(bar) {
@@ -104,17 +88,17 @@ parse_hlm_formula <- function(formula, data, others, call) {
 
 # A list of list(bar, group, diagonal), one for each grouping factor of a bar:
 # (terms | a / b) has the groups a and a:b. bar: a formula of its terms.
-parse_bar <- function(bar, env, others, call) {
+parse_bar <- function(bar, env, call) {
   group <- bar[[3L]]
   while (is.call(group) && identical(group[[1L]], quote(`(`))) {
     group <- group[[2L]]
   }
-  if (is_binary(group, quote(`/`)) && is.null(others)) {
+  if (is_binary(group, quote(`/`))) {
     outer <- inner <- bar
     outer[[3L]] <- group[[2L]]
-    parts <- parse_bar(outer, env, others, call)
+    parts <- parse_bar(outer, env, call)
     inner[[3L]] <- call(":", parts[[length(parts)]]$group, group[[3L]])
-    return(c(parts, parse_bar(inner, env, others, call)))
+    return(c(parts, parse_bar(inner, env, call)))
   }
   if ("." %in% all.vars(group)) {
     abort_bar(
@@ -127,13 +111,8 @@ parse_bar <- function(bar, env, others, call) {
       "A bar of `formula` must have one grouping factor, not
        {.code {deparse1(group)}}.",
       call,
-      if (is.null(others)) {
-        "Several are bars of their own, {.code (1 | a) + (1 | b)}; nested ones
-         are {.code (1 | a/b)}, groups by two variables {.code (1 | a:b)}."
-      } else {
-        "Use {.fn {others[1]}} or {.fn {others[2]}} for several or nested ones;
-         groups by two variables are written {.code (1 | a:b)}."
-      }
+      "Several are bars of their own, {.code (1 | a) + (1 | b)}; nested ones
+       are {.code (1 | a/b)}, groups by two variables {.code (1 | a:b)}."
     )
   }
   list(list(
@@ -143,25 +122,6 @@ parse_bar <- function(bar, env, others, call) {
 }
 
 call_sum <- function(a, b) as.call(list(quote(`+`), a, b))
-
-# The bar with the terms of several that have one grouping factor, as text; NULL
-# if they have not.
-united_bar <- function(bars) {
-  groups <- unique(lapply(bars, `[[`, 3L))
-  sides <- lapply(bars, `[[`, 2L)
-  if (length(groups) > 1L || "." %in% unlist(lapply(sides, all.vars))) {
-    return(NULL)
-  }
-  terms <- lapply(sides, function(side) stats::terms(call_formula(side)))
-  labels <- unique(unlist(lapply(terms, attr, "term.labels")))
-  flat <- !any(vapply(terms, attr, 0L, "intercept"))
-  paste0(
-    paste(c(if (flat) "0", labels %||% "1"), collapse = " + "), " || ",
-    deparse1(groups[[1L]])
-  )
-}
-
-call_formula <- function(side) stats::as.formula(call("~", side))
 
 # A right-hand side without `.`, which stands for all columns but those of the
 # response and the groups.

@@ -3,6 +3,14 @@
 
 # frame: of hlm_frame(); keep: NULL or "w".
 hlm_model <- function(frame, prior, keep, call) {
+  bar <- stats::setNames(list(frame), frame$group_name)
+  parts <- hlm_parts(bar, prior, call)
+  hlm_model_of(frame, parts$priors[[1L]], parts$layout[[1L]], keep)
+}
+
+# list(layout, priors): of each of `frames`, which have one bar each.
+hlm_parts <- function(frames, prior, call) {
+  frame <- frames[[1L]]
   used <- rows_used(frame)
   if (!any(used)) {
     abort_argument(
@@ -11,17 +19,19 @@ hlm_model <- function(frame, prior, keep, call) {
     )
   }
   weights <- (frame$weights %||% rep(1, length(used)))[used]
-  design <- hlm_design(frame, used, weights, call)
+  layout <- lapply(frames, hlm_design, used, weights, call)
   measured <- measure_response(
     (frame$y - (frame$offset %||% 0))[used], weights,
-    length(design$intercept) == 1L
+    length(layout[[1L]]$intercept) == 1L
   )
   check_response_size(measured, frame$response$name, call)
-  name <- frame$group_name
-  prior <- complete_hlm_prior(
-    bar_prior(prior, name, name, call), design, measured, call
-  )
-  hlm_model_of(frame, prior, design, keep)
+  names <- names(frames)
+  priors <- Map(function(design, name) {
+    complete_hlm_prior(
+      bar_prior(prior, name, names, call), design, measured, call
+    )
+  }, layout, names)
+  list(layout = layout, priors = priors)
 }
 
 # columns, intercept, slopes: of the fixed effects; mean, scale, constant: of
@@ -321,29 +331,43 @@ state_covariance <- function(model, state) {
 model_labels.hlm_model <- function(model) {
   columns <- model$columns
   layout <- model$layout
-  by <- paste("by", model$group_name)
-  label <- columns
-  slopes <- layout$columns[layout$slopes]
-  label[match(slopes, columns)] <- paste("slope of", slopes)
-  label[layout$intercept] <- "intercept"
+  label <- fixed_labels(columns, layout)
   q <- length(layout$bar)
-  label[match(indexed("sd", seq_len(q)), columns)] <- paste(
-    "standard deviation of", layout$bar, by
+  own <- c(
+    indexed("sd", seq_len(q)), if (!layout$diagonal) correlation_names(q)
   )
-  if (!layout$diagonal && q > 1L) {
-    at <- which(lower.tri(diag(q)), arr.ind = TRUE)
-    label[match(correlation_names(q), columns)] <- paste(
-      "correlation of", layout$bar[at[, 2L]], "and", layout$bar[at[, 1L]], by
-    )
-  }
-  label[columns == "sigma"] <- "standard deviation of an observation"
-  label[columns == "log_lik"] <- "log-likelihood"
+  label[match(own, columns)] <- bar_labels(layout, model$group_name)
   if ("w" %in% model$keep) {
     label[grep("^w\\[", columns)] <- as.vector(
       outer(layout$bar, model$levels, paste, sep = " of ")
     )
   }
   data.frame(variable = columns, label = label)
+}
+
+# Of the fixed effects, sigma and log_lik; the names of other columns.
+fixed_labels <- function(columns, design) {
+  label <- columns
+  slopes <- design$columns[design$slopes]
+  label[match(slopes, columns)] <- paste("slope of", slopes)
+  label[design$intercept] <- "intercept"
+  label[columns == "sigma"] <- "standard deviation of an observation"
+  label[columns == "log_lik"] <- "log-likelihood"
+  label
+}
+
+# Of the standard deviations and correlations of one bar.
+bar_labels <- function(design, group) {
+  bar <- design$bar
+  by <- paste("by", group)
+  at <- which(lower.tri(diag(length(bar))), arr.ind = TRUE)
+  c(
+    paste("standard deviation of", bar, by),
+    if (!design$diagonal) {
+      paste("correlation of", bar[at[, 2L]], "and", bar[at[, 1L]], by,
+            recycle0 = TRUE)
+    }
+  )
 }
 
 #' @exportS3Method

@@ -145,8 +145,8 @@ each_bar <- function(x, check, arg, call) {
 }
 
 # The prior of one bar; NULL for fields that a list does not name.
-bar_prior <- function(prior, name, names, call) {
-  for (field in c("df", "scale")) {
+bar_prior <- function(prior, name, names, call, fields = c("df", "scale")) {
+  for (field in fields) {
     given <- prior[[field]]
     if (!is.list(given)) next
     other <- setdiff(names(given), names)
@@ -162,14 +162,20 @@ bar_prior <- function(prior, name, names, call) {
   prior
 }
 
+# A line for each bar of a list.
+format_each_bar <- function(name, x, ...) {
+  if (!is.list(x)) {
+    return(paste0("  ", name, " = ", format_prior_value(x, ...)))
+  }
+  paste0(
+    "  ", name, " of ", names(x), " = ", vapply(x, format_prior_value, "", ...)
+  )
+}
+
 #' @export
 format.hlm_prior <- function(x, ...) {
   check_made(x, needed_fields(hlm_prior), "hlm_prior()")
   value <- format_prior_value
-  each_value <- function(name, x, ...) {
-    if (!is.list(x)) return(paste0("  ", name, " = ", value(x, ...)))
-    paste0("  ", name, " of ", names(x), " = ", vapply(x, value, "", ...))
-  }
   wishart <- identical(x$type, "inverse-wishart")
   known <- isTRUE(x$known)
   c(
@@ -179,8 +185,8 @@ format.hlm_prior <- function(x, ...) {
     } else {
       "sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)"
     },
-    each_value("df", x$df, if (!wishart) "2"),
-    each_value(if (wishart) "S0" else "A", x$scale),
+    format_each_bar("df", x$df, if (!wishart) "2"),
+    format_each_bar(if (wishart) "S0" else "A", x$scale),
     "b_k ~ N(mean, sd^2), and the intercept at the predictors' means",
     if (is.null(x$slope_sd) || length(x$slope_sd) > 0L) {
       c(paste0("  slope mean = ", format_prior_named(x$slope_mean, "0")),

@@ -61,7 +61,8 @@
 #'   \eqn{\nu}{nu} of the half-t distributions.
 #' @param group_scale `NULL` or positive numbers \eqn{A_k}{A_k}, one for all or
 #'   one for each term before the bar. Both are used only if the formula has
-#'   groups.
+#'   groups. With several grouping factors each may be a list by their names,
+#'   `group_scale = list(item = 1)`; the others have the default.
 #' @param slope_mean,slope_sd,slope_scale `NULL` or numbers (the last two
 #'   positive), one for all slopes, or one for each in the order of the model
 #'   matrix. A vector with names is for the slopes that it names, `c(age = 1)`;
@@ -97,6 +98,13 @@ logistic_prior <- function(slope_variance = NULL, intercept_variance = NULL,
                            slope_scale = NULL, intercept_mean = NULL,
                            intercept_sd = NULL) {
   call <- rlang::current_env()
+  positive <- function(check) {
+    function(x, arg) {
+      check(
+        x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+      )
+    }
+  }
   slope_variance <- check_prior_variance(slope_variance, call)
   slopes <- check_slope_fields(
     slope_mean, slope_sd, slope_scale, call, infinite_ok = TRUE
@@ -115,13 +123,9 @@ logistic_prior <- function(slope_variance = NULL, intercept_variance = NULL,
         intercept_variance, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
         null_ok = TRUE, arg = "intercept_variance", call = call
       ),
-      group_df = check_number(
-        group_df, lower = 0, lower_open = TRUE, null_ok = TRUE,
-        arg = "group_df", call = call
-      ),
-      group_scale = check_numeric_vector(
-        group_scale, lower = 0, lower_open = TRUE, null_ok = TRUE,
-        arg = "group_scale", call = call
+      group_df = each_bar(group_df, positive(check_number), "group_df", call),
+      group_scale = each_bar(
+        group_scale, positive(check_numeric_vector), "group_scale", call
       ),
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
@@ -194,8 +198,8 @@ format.logistic_prior <- function(x, ...) {
       ),
       if (!is.null(x$group_scale)) {
         c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
-          paste0("  df = ", format_prior_value(x$group_df, "2")),
-          paste0("  A = ", format_prior_value(x$group_scale)))
+          format_each_bar("df", x$group_df, "2"),
+          format_each_bar("A", x$group_scale))
       },
       if (!isTRUE(x$complete)) format_given_fields(x)
     ))

@@ -168,9 +168,12 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
     frame <- hlm_binomial_frame(
       formula, rows, user_call, action, contrasts, link, parent.frame(), call
     )
-    return(run_chains(
-      hlm_binomial_model(frame, prior, call), running, user_call, call
-    ))
+    model <- if (is.null(frame$bars)) {
+      hlm_binomial_model(frame, prior, call)
+    } else {
+      hlm_crossed_binomial_model(frame, prior, call)
+    }
+    return(run_chains(model, running, user_call, call))
   }
   check_model_formula(
     formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call

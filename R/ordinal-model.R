@@ -18,7 +18,7 @@ ordinal_frame <- function(formula, data, user_call, action, contrasts, env,
     frame$response$levels <- parts$response$levels
     check_has_intercept(frame$terms, call)
   } else {
-    parsed <- parse_hlm_formula(formula, data, NULL, call)
+    parsed <- parse_hlm_formula(formula, data, call)
     check_model_formula(parsed$flat, "gibbs_ordinal", others, call)
     user_call$formula <- parsed$with_group
     made <- regression_frame(
@@ -88,8 +88,9 @@ ordinal_model <- function(frame, prior, call) {
     frame$x, columns, measure_columns(frame$x, as.double(used)), call
   )
   prior <- complete_ordinal_prior(prior, found, layout, call)
-  if (length(layout) > 1L) say_aliased(frame, layout)
-  ordinal_model_of(frame, prior, layout)
+  model <- ordinal_model_of(frame, prior, layout)
+  if (length(layout) > 1L) say_aliased(model)
+  model
 }
 
 check_ordinal_weights <- function(frame, call) {
@@ -192,7 +193,7 @@ ordinal_data <- function(frame, prior, layout) {
   )
   bars <- lapply(names(frame$bars), function(name) {
     ordinal_bar(
-      frame$bars[[name]], layout[[name]], rows, prior$group_df,
+      frame$bars[[name]], layout[[name]], rows, prior$group_df[[name]],
       prior$group_scale[[name]], common
     )
   })
@@ -328,9 +329,7 @@ start_bar_covariances <- function(model, init) {
   if (!has_groups(model)) {
     return(NULL)
   }
-  default <- lapply(model$data$bars, function(bar) {
-    diag((exp(stats::runif(bar$q, -1, 1) * log(10)) * bar$scale / 2.5)^2, bar$q)
-  })
+  default <- lapply(model$data$bars, start_covariance)
   names(default) <- names(model$layout)
   utils::modifyList(default, init$Sigma %||% list())
 }
@@ -461,7 +460,7 @@ ordinal_log_lik_sum <- function(model, state) {
 model_quantities.ordinal_model <- function(model, state) {
   thresholds <- own_thresholds(model, state)
   c(
-    if (has_groups(model)) crossed_quantities(model, own_state(state)) else
+    if (has_groups(model)) bars_quantities(model, own_state(state)) else
       stats::setNames(own_state(state)$b, model$coefficients),
     stats::setNames(thresholds, indexed("theta", seq_along(thresholds))),
     log_lik = ordinal_log_lik_sum(model, state)

@@ -25,8 +25,7 @@
 #'
 #' @param slope_variance,slope_mean,slope_sd,slope_scale As in
 #'   [logistic_prior()]; variances must be finite.
-#' @param group_df,group_scale As in [logistic_prior()]; of several bars
-#'   `group_scale` goes for each.
+#' @param group_df,group_scale As in [logistic_prior()].
 #' @param threshold_sd `NULL` or a positive number: \eqn{s}, the prior standard
 #'   deviation of a threshold at the predictors' means.
 #' @return An object of class `ordinal_prior`; printing it shows the model.
@@ -92,13 +91,18 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
     )
   }
   if (length(bars) > 0L) {
-    done$group_df <- prior$group_df %||% 2
-    done$group_scale <- lapply(bars, function(bar) {
-      complete_each(
-        prior$group_scale, 2.5 * bar$reach, bar$bar, "group_scale",
-        "the terms before the bar", call
+    fields <- c("group_df", "group_scale")
+    own <- Map(function(bar, name) {
+      given <- bar_prior(prior, name, names(bars), call, fields)
+      list(
+        group_df = given$group_df %||% 2,
+        group_scale = complete_each(
+          given$group_scale, 2.5 * bar$reach, bar$bar, "group_scale",
+          "the terms before the bar", call
+        )
       )
-    })
+    }, bars, names(bars))
+    done[fields] <- lapply(fields, function(field) lapply(own, `[[`, field))
   }
   structure(
     c(done, list(
@@ -112,21 +116,12 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
 #' @export
 format.ordinal_prior <- function(x, ...) {
   check_made(x, needed_fields(ordinal_prior), "ordinal_prior()")
-  of_bars <- is.list(x$group_scale)
-  coefficients <- ordinal_slopes_prior(x)
-  if (of_bars) coefficients["group_scale"] <- list(NULL)
-  lines <- format(coefficients)
+  lines <- format(ordinal_slopes_prior(x))
   lines[[1L]] <- sub(
     "^.*,  w ~", "P(y_i <= k) = Phi(theta_k - x_i'w - o_i),  w ~", lines[[1L]]
   )
   c(
     lines[!grepl("^  intercept_", lines)],
-    if (of_bars) {
-      c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
-        paste0("  df = ", format_prior_value(x$group_df, "2")),
-        paste0("  A of ", names(x$group_scale), " = ",
-               vapply(x$group_scale, format_prior_value, "")))
-    },
     paste(
       "thresholds, at the predictors' means: theta_k ~ N(0, s^2), in",
       "increasing order"

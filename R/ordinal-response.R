@@ -58,7 +58,7 @@ check_categories <- function(frame, call) {
     abort_argument(
       c(
         "{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
-         {?has/have} no observations.",
+         {cli::qty(empty)}{?has/have} no observations.",
         i = if (response$kind == "ordered") {
           "Leave {cli::qty(empty)}{?it/them} out: `droplevels({name})`."
         } else {
