@@ -143,7 +143,7 @@ category_intervals <- function(fit, rows, level, call) {
 
 most_probable <- function(model, shares) {
   response <- model_design(model)$response
-  code <- rep(NA_integer_, nrow(shares))
+  code <- rep(NA_real_, nrow(shares))
   known <- which(!is.na(rowSums(shares)))
   code[known] <- max.col(shares[known, , drop = FALSE], "first")
   out <- as_outcome(list(response = response), code)

@@ -126,7 +126,7 @@ hostile_values <- list(
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
       "gmm_prior", "lda_prior", "bmf_prior", "logistic_prior",
-      "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
+      "ordinal_prior", "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
     ))
   },
   forged_proposal = function() {
@@ -208,6 +208,9 @@ hostile_objects <- function(folder = tempdir()) {
   logit <- quiet(gibbs_logistic(am ~ wt, datasets::mtcars, draws = 12,
                                 burnin = 12, chains = 2, seed = 1,
                                 progress = FALSE))
+  gears <- quiet(gibbs_ordinal(ordered(gear) ~ wt, datasets::mtcars, draws = 12,
+                               burnin = 12, chains = 2, seed = 1,
+                               progress = FALSE))
   line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
                          chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
@@ -253,7 +256,7 @@ hostile_objects <- function(folder = tempdir()) {
     gibbs_gmm_unknown = free, gmm_unknown_prior = prior_summary(free),
     unknown_k = unknown_k(), gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
-    gibbs_logistic = logit, gibbs_lm = line, lm_x = line_x,
+    gibbs_logistic = logit, gibbs_ordinal = gears, gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
     gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbsite_regression = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
@@ -274,7 +277,8 @@ hostile_objects <- function(folder = tempdir()) {
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
     seeded_topics = seeded_topics(list(own = "a")),
-    logistic_prior = logistic_prior(), no_prior = prior_summary(mh),
+    logistic_prior = logistic_prior(), ordinal_prior = ordinal_prior(),
+    no_prior = prior_summary(mh),
     gibbsite_proposal = random_walk(1), gibbsite_mh_step = step,
     gibbsite_until = until(),
     empirical_distribution = empirical_distribution(x),
@@ -373,6 +377,7 @@ hostile_bases <- function(o) {
     ),
     gibbs_lda = c(list(x = o$words, k = 2), short),
     gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
+    gibbs_ordinal = c(list(formula = ordered(gear) ~ wt, data = o$cars), short),
     gibbs_logistic = c(list(x = cbind(1, o$cars$wt), y = o$cars$am), short),
     gibbs_sample = c(
       list(
@@ -404,7 +409,7 @@ hostile_bases <- function(o) {
       "gibbs_sample",
       log_density = function(state) -0.5 * (state$a^2 + state$b^2)
     ),
-    logistic_prior = list(),
+    logistic_prior = list(), ordinal_prior = list(),
     mh_sample = c(
       list(log_density = o$density, init = c(a = 0, b = 0)), short
     ),
@@ -889,7 +894,7 @@ taken_values <- list(
   noise_variance = positive, kappa0 = positive, nu0 = positive,
   sigma2 = positive,
   sim_bmf.sigma2 = c(positive, "zero"), W0 = positive,
-  cutpoint_sd = positive, at_least = reals,
+  cutpoint_sd = positive, threshold_sd = positive, at_least = reals,
   sim_bmf.biases = c(positive, "zero"), sim_bmf.mean = reals,
   mu0 = reals, m0 = c(reals, vectors), v0 = c(positive, vectors),
   s0 = c(positive, vectors), alpha = c(positive, vectors), s0_df = positive,

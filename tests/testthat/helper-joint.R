@@ -90,6 +90,7 @@ twin_numbers <- function(model) {
     lda_model = of_rows(twin_lda_sweeps), lm_model = of_rows(twin_lm_sweeps),
     hlm_model = of_rows(twin_hlm_sweeps),
     hlm_crossed_model = of_rows(twin_crossed_sweeps),
+    ordinal_model = , hlm_ordinal_model = of_rows(twin_ordinal_sweeps),
     logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps),
     hlm_crossed_binomial_model = of_rows(twin_bars_sweeps)
@@ -273,6 +274,7 @@ joint_cases_of_regression <- function() {
     s = stats::rbinom(24, 5, 0.5), x = stats::rnorm(24), h = gl(3, 1, 24)
   ))
   d$f <- 5 - d$s
+  d$r <- rep_len(c(2, 1, 3), 24)
   few <- d[1:8, ]
   line <- function(type, ...) {
     lm_prior(type, ..., noise_shape = 3, noise_rate = 2, scale = 1,
@@ -285,6 +287,9 @@ joint_cases_of_regression <- function() {
   }
   share <- logistic_prior(slope_variance = 2)
   shares <- logistic_prior(slope_variance = 2, group_df = 4, group_scale = 1)
+  ordered <- ordinal_prior(
+    slope_variance = 0.6, threshold_sd = 1.2, group_df = 4, group_scale = 0.7
+  )
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",
@@ -337,6 +342,21 @@ joint_cases_of_regression <- function() {
       "gibbs_hlm", "nested factors",
       gibbs_hlm(y ~ z + (1 | g / h), d, groups("half-t", df = 4, scale = 1),
                 burnin = 100), nested_mutants
+    ),
+    joint_case(
+      "gibbs_ordinal", "without groups",
+      gibbs_ordinal(r ~ z + x, few, ordered, offset = o, burnin = 50),
+      ordered_mutants
+    ),
+    joint_case(
+      "gibbs_ordinal", "groups",
+      gibbs_ordinal(r ~ x + (1 | g), d, ordered, offset = o, burnin = 100),
+      ordered_bar_mutants
+    ),
+    joint_case(
+      "gibbs_ordinal", "crossed factors",
+      gibbs_ordinal(r ~ z + (x | g) + (1 | h), d, ordered, burnin = 100),
+      ordered_bar_mutants[c("thresholds", "scale", "codes")]
     ),
     joint_case(
       "gibbs_logistic", "logit",

@@ -41,6 +41,8 @@ families_of_mutants <- function() {
     hlm_crossed_binomial_model = list(
       c(bars_mutants, nested_mutants["parent"]), list()
     ),
+    ordinal_model = list(ordered_mutants, list()),
+    hlm_ordinal_model = list(ordered_bar_mutants, list()),
     logistic_model = list(logistic_mutants, list())
   )
 }

@@ -189,8 +189,8 @@ good_hlm <- function() {
       data = crossed$data, state = gibbsite:::model_start(crossed, NULL), n = 2,
       control = control_once(0)
     ),
-    C_hlm_binomial_sweeps = list(
-      data = counts$data, state = gibbsite:::model_start(counts, NULL), n = 2,
+    C_hlm_latent_sweeps = list(
+      data = gibbsite:::one_bar_data(counts$data), state = gibbsite:::model_start(counts, NULL), n = 2,
       control = control_once(0)
     ),
     C_hlm_sweeps = list(
