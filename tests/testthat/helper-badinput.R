@@ -379,6 +379,9 @@ hostile_bases <- function(o) {
     gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
     gibbs_ordinal = c(list(formula = ordered(gear) ~ wt, data = o$cars), short),
     gibbs_logistic = c(list(x = cbind(1, o$cars$wt), y = o$cars$am), short),
+    gibbs_logistic.formula = c(
+      list(formula = am ~ wt + (1 | cyl) + (1 | gear), data = o$cars), short
+    ),
     gibbs_sample = c(
       list(
         conditionals = list(a = function(state) stats::rnorm(1)),
