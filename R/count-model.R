@@ -187,7 +187,7 @@ count_data <- function(frame, family, prior, layout) {
   quadratic <- prior_precision(as_logistic_prior(prior))
   precision <- quadratic$precision
   bars <- lapply(names(frame$bars), function(name) {
-    count_bar(frame$bars[[name]], layout[[name]], x, rows, prior, name)
+    count_bar(frame$bars[[name]], layout[[name]], p, rows, prior, name)
   })
   list(
     count = as.double(length(bars)), p = as.double(p),
@@ -219,45 +219,23 @@ count_start <- function(x, y, weights, offset) {
   start
 }
 
-# Prior and rows of a bar. shift: A of each group, q x p x J, such that x - A'z
-# has as little of x as the columns of z allow: for a term of the bar that is a
-# fixed effect nothing, with an intercept in the bar the differences from the
-# group's mean.
-count_bar <- function(bar, design, x, rows, prior, name) {
-  z <- unname(bar$z[rows, , drop = FALSE])
+# Prior and rows of a bar.
+count_bar <- function(bar, design, p, rows, prior, name) {
   group <- bar$group[rows]
-  groups <- length(bar$levels)
-  q <- ncol(z)
-  p <- ncol(x)
   order <- order(group)
-  own <- match(design$bar, design$columns, 0L)
-  shift <- array(0, c(q, p, groups))
-  constant <- which(colSums(z != 1) == 0)
-  if (length(constant) > 0L) {
-    size <- tabulate(group, groups)
-    means <- matrix(0, groups, p)
-    means[sort(unique(group)), ] <- rowsum(x, group) / size[size > 0]
-    shift[constant[[1L]], , ] <- t(means)
-  }
-  for (k in which(own > 0L)) {
-    shift[, own[[k]], ] <- 0
-    shift[k, own[[k]], ] <- 1
-  }
-  away <- vapply(seq_len(p), function(c) {
-    a <- t(matrix(shift[, c, ], q))[group, , drop = FALSE]
-    x[, c] - rowSums(z * a)
-  }, numeric(nrow(x)))
+  q <- ncol(bar$z)
   list(
-    q = as.double(q), p = as.double(p), groups = as.double(groups),
+    q = as.double(q), p = as.double(p),
+    groups = as.double(length(bar$levels)),
     diagonal = as.double(design$diagonal), known = 1, half_t = 1,
     collapsed = 0, keep = 1, mean = numeric(p), precision = numeric(p),
     df = as.double(prior$group_df),
     scale = unname(as.double(prior$group_scale[[name]])), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p), fixed_at = rep(-1L, q),
-    first = c(0L, cumsum(tabulate(group, groups))), row = order - 1L,
-    bar = as.double(t(z[order, , drop = FALSE])),
-    shift = as.double(shift), within = as.double(t(matrix(away, nrow(x))))
+    first = c(0L, cumsum(tabulate(group, length(bar$levels)))),
+    row = order - 1L,
+    bar = as.double(t(bar$z[rows[order], , drop = FALSE]))
   )
 }
 

@@ -367,10 +367,9 @@ static const double *optional_numbers(SEXP list, const char *name, size_t n) {
            : NULL;
 }
 
-/* The rows of a bar: first, row, bar (z), shift (A), within. */
+/* The rows of a bar: first, row, bar (z). */
 static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
                                       size_t n) {
-  const size_t q = data->q, p = data->p;
   hlm_count_bar bar;
   bar.first = group_starts(list, "first", data->groups);
   if ((size_t)bar.first[data->groups] != n)
@@ -379,10 +378,7 @@ static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
   for (size_t i = 0; i < n; i++)
     if (bar.row[i] < 0 || (size_t)bar.row[i] >= n)
       Rf_error("`row` is out of range");
-  bar.z = finite_numbers(list, "bar", args_product(n, q));
-  bar.shift = finite_numbers(list, "shift",
-                             args_product(args_product(q, p), data->groups));
-  bar.within = finite_numbers(list, "within", args_product(n, p));
+  bar.z = finite_numbers(list, "bar", args_product(n, data->q));
   return bar;
 }
 
