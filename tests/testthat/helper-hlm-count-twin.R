@@ -68,9 +68,9 @@ twin_count_mode <- function(density, base, design, right, precision, start) {
   list(centre = centre, precision = h)
 }
 
-# The next value of e.
+# The next value of e. wide: fixed effects with slice steps.
 twin_count_move <- function(density, base, design, right, precision, start, e,
-                            wrong) {
+                            wrong, wide = integer(), sweep = 0) {
   mode <- twin_count_mode(density, base, design, right, precision, start)
   d <- length(e)
   root <- t(chol(mode$precision))
@@ -89,7 +89,21 @@ twin_count_move <- function(density, base, design, right, precision, start, e,
     target - if (wrong == "proposal_left") 0 else log(q)
   }
   taken <- log(runif(1)) < ratio(proposed) - ratio(e)
-  if (taken || wrong == "always") proposed else e
+  if (taken || wrong == "always") e <- proposed
+  if (length(wide) == 0) {
+    return(e)
+  }
+  # a slice step along a line
+  j <- wide[[sweep %% length(wide) + 1]]
+  inverse <- solve(mode$precision)
+  line <- inverse[, j] / sqrt(inverse[j, j])
+  at <- function(s) e + s * line
+  s <- twin_slice(function(s) {
+    e <- at(log(s))
+    density(base + drop(design %*% e))$value + sum(right * e) -
+      drop(e %*% precision %*% e) / 2 - log(s)
+  }, 1)
+  at(log(s))
 }
 
 # The rough estimates of the means, for each bar.
@@ -99,15 +113,18 @@ twin_count_expected <- function(r, model) {
   all <- seq_along(r$y)
   mean <- exp(r$o)
   reference <- numeric()
+  wide <- integer()
   if (p > 0) {
     precision <- matrix(data$precision, p)
-    reference <- twin_count_mode(
+    mode <- twin_count_mode(
       function(eta) twin_count_density(r, all, eta, 0, "poisson"), r$o, r$x,
       drop(precision %*% data$mean), precision, data$start
-    )$centre
+    )
+    reference <- mode$centre
+    wide <- which(diag(solve(mode$precision)) * diag(precision) > 0.01)
     mean <- exp(r$o + drop(r$x %*% reference))
   }
-  list(reference = reference, mean = lapply(r$bars, function(bar) {
+  list(reference = reference, wide = wide, mean = lapply(r$bars, function(bar) {
     sums <- function(v) ave(v, bar$group, FUN = sum)
     mean * (1 + sums(r$v * r$y)) / (1 + sums(r$v * mean))
   }))
@@ -166,7 +183,7 @@ twin_count_bar <- function(model, r, rough, f, state, wrong) {
     }
     b <- twin_count_move(
       density(all), rest + part(theta), within, right, precision,
-      rough$reference, b, wrong
+      rough$reference, b, wrong, rough$wide, state$sweep
     )
     if (wrong != "shift_back") {
       for (j in seq_len(own$groups)) u[, j] <- theta[, j] - a[[j]] %*% b
@@ -233,7 +250,7 @@ twin_count_sweep <- function(model, r, rough, state, wrong) {
     state$b <- twin_count_move(
       function(eta) twin_count_density(r, all, eta, state$tau), r$o, r$x,
       drop(precision %*% data$mean), precision, rough$reference, state$b,
-      wrong
+      wrong, rough$wide, state$sweep
     )
     state$eta <- r$o + drop(r$x %*% state$b)
   }
@@ -269,6 +286,7 @@ twin_count_sweeps <- function(model, state, n, wrong = "") {
   )
   rows <- matrix(0, n, length(model$columns))
   for (i in seq_len(n)) {
+    now$sweep <- state$sweep + i - 1
     now$eta <- r$o + drop(r$x %*% now$b)
     for (f in seq_along(r$bars)) {
       bar <- r$bars[[f]]

@@ -14,6 +14,9 @@
 #define HEAVY 0.1
 #define FREEDOM 5.0
 
+/* of find_wide() */
+#define WIDE 0.01
+
 /* Newton's method ends at a squared distance from the mode, in standard deviations,
  * below this. */
 #define NEAR 0.01
@@ -41,6 +44,7 @@ static void *carve(hlm_count *m, arena *work) {
   m->base = arena_doubles(work, n);
   m->along = arena_doubles(work, n);
   m->reference = arena_doubles(work, (double)p);
+  m->wide = arena_take(work, (double)p, sizeof *m->wide);
   m->expected = arena_doubles(work, n * bars);
   m->shift = arena_doubles(work, (double)deviations * (double)p);
   m->within = arena_doubles(work, bars > 0.0 ? n * (double)p : 0.0);
@@ -232,6 +236,49 @@ static status move_block(hlm_count *m, const block *k, double *e,
   return STATUS_OK;
 }
 
+/* ---- along a line ---------------------------------------------------------------- */
+
+typedef struct {
+  const hlm_count *model;
+  double slope, bend; /* of the quadratic part */
+} line;
+
+/* At e + s step, where eta moves by s along. */
+static double log_of_line(const void *target, double s) {
+  const line *t = target;
+  const hlm_count *m = t->model;
+  double sum = s * (t->slope - 0.5 * s * t->bend);
+  for (size_t i = 0; i < m->data.n; i++)
+    sum += log_row(m, i, m->eta[i] + s * m->along[i]);
+  return sum;
+}
+
+/* A slice step of the fixed effects along column j of H^-1, in units of the standard
+ * deviation of effect j: after move_block(), of which the factor of H is. */
+static void slide(hlm_count *m, const block *k, size_t j, double *e) {
+  const size_t d = k->d;
+  memset(m->step, 0, d * sizeof *m->step);
+  m->step[j] = 1.0;
+  linalg_solve_lower(m->factor, d, m->step);
+  const double length = sqrt(linalg_inner(m->step, m->step, d));
+  linalg_solve_lower_transposed(m->factor, d, m->step);
+  line target = {m, 0.0, 0.0};
+  for (size_t c = 0; c < d; c++)
+    m->step[c] /= length;
+  for (size_t c = 0; c < d; c++) {
+    const double *row = k->precision + d * c;
+    target.slope += m->step[c] * (k->right[c] - linalg_inner(row, e, d));
+    target.bend += m->step[c] * linalg_inner(row, m->step, d);
+  }
+  for (size_t i = 0; i < k->count; i++)
+    m->along[i] = linalg_inner(k->design + d * i, m->step, d);
+  const double s = slice_step(log_of_line, &target, 0.0);
+  for (size_t c = 0; c < d; c++)
+    e[c] += s * m->step[c];
+  for (size_t i = 0; i < k->count; i++)
+    m->eta[i] += s * m->along[i];
+}
+
 /* ---- effects --------------------------------------------------------------------- */
 
 /* right <- P m, precision <- P */
@@ -249,10 +296,19 @@ static block fixed_block(const hlm_count *m, const double *design) {
                  m->right,       m->precision, m->reference, data->negbinomial};
 }
 
+static status move_fixed(hlm_count *m, const double *design, double *counts) {
+  const block fixed = fixed_block(m, design);
+  const status outcome = move_block(m, &fixed, m->state.groups.b, counts);
+  if (outcome == STATUS_OK && m->wide_count > 0)
+    slide(m, &fixed,
+          m->wide[(size_t)fmod(*m->state.sweep, (double)m->wide_count)],
+          m->state.groups.b);
+  return outcome;
+}
+
 static status draw_fixed(hlm_count *m, double *counts) {
   open_fixed(m);
-  const block fixed = fixed_block(m, m->data.x);
-  return move_block(m, &fixed, m->state.groups.b, counts);
+  return move_fixed(m, m->data.x, counts);
 }
 
 /* theta <- u + sign A b */
@@ -330,8 +386,7 @@ static status draw_centred(hlm_count *m, size_t f, double *counts) {
   open_fixed(m);
   shift_groups(m, f, 1.0, u, m->theta);
   add_groups(m, f);
-  const block fixed = fixed_block(m, m->within);
-  outcome = move_block(m, &fixed, m->state.groups.b, counts);
+  outcome = move_fixed(m, m->within, counts);
   shift_groups(m, f, -1.0, m->theta, u);
   return outcome;
 }
@@ -532,6 +587,22 @@ static void predict(hlm_count *m) {
   }
 }
 
+/* The fixed effects that the prior bounds as much as the data do: those with more
+ * than WIDE of their prior variance at the reference.  Their posterior is far from
+ * normal where all counts of a level are 0. */
+static void find_wide(hlm_count *m) {
+  const size_t p = m->data.groups.p;
+  m->wide_count = 0;
+  for (size_t j = 0; j < p; j++) {
+    memset(m->step, 0, p * sizeof *m->step);
+    m->step[j] = 1.0;
+    linalg_solve_lower(m->factor, p, m->step);
+    const double variance = linalg_inner(m->step, m->step, p);
+    if (variance * m->data.precision[j + p * j] > WIDE)
+      m->wide[m->wide_count++] = j;
+  }
+}
+
 /* reference <- the mode of b without groups, as of a Poisson distribution */
 static status find_reference(hlm_count *m) {
   const hlm_count_data *data = &m->data;
@@ -543,6 +614,8 @@ static status find_reference(hlm_count *m) {
   open_fixed(m);
   const status outcome = find_mode(m, &fixed);
   memcpy(m->reference, m->centre, data->groups.p * sizeof *m->reference);
+  if (outcome == STATUS_OK)
+    find_wide(m);
   return outcome;
 }
 
@@ -572,6 +645,7 @@ status hlm_count_open(hlm_count *m, const hlm_count_data *data,
                       void *const *bar_work, void *work) {
   m->data = *data;
   m->state = *state;
+  m->wide_count = 0;
   arena over = arena_over(work);
   void *rest = carve(m, &over);
   hlm_crossed_open(&m->groups, &data->groups, &state->groups, bar, bar_work,

@@ -14,6 +14,8 @@
  *     u_fk, Sigma_f -> s u_fk, D Sigma_f D         a slice step for each term k
  *     u_fk, Sigma_f -> u_fk + c u_fl, G Sigma_f G'  for all k != l, as in hlm.h
  *     Sigma_f | u_f
+ *   (each step of b is followed by a slice step along a line, if the prior bounds an
+ *   effect as much as the data do: find_wide())
  *   moves of nested bars (hlm_crossed.h), which leave eta as it is
  *   t | b, u, y                                    a slice step of log t
  *
@@ -80,7 +82,8 @@ typedef struct {
   double size, log_size;      /* r; used if negbinomial              */
   double *eta, *base, *along; /* n                                   */
   double *reference; /* p: the mode without groups                        */
-  double *expected;  /* n x F: the rough estimates of the means           */
+  size_t *wide, wide_count; /* effects with slice steps of their own          */
+  double *expected; /* n x F: the rough estimates of the means           */
   double *shift, *within; /* the most q p J: A;  p x n: x - A'z             */
   double *right, *precision, *theta; /* p, p x p, the most q J              */
   double *centre, *factor, *step;    /* the most p or q: w, w x w, w        */
