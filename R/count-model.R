@@ -103,7 +103,7 @@ check_count_bounds <- function(frame, prior, columns, call) {
     x = frame$x[used, , drop = FALSE], success = above[used],
     total = 1 + above[used]
   )
-  check_collinear(signed, flat, columns, call)
+  check_collinear(signed, flat, columns, call, "count_prior()")
   needed <- separating_columns(signed_rows(signed, flat), length(flat))
   if (length(needed) > 0L) {
     names <- columns[flat][needed]
@@ -111,8 +111,8 @@ check_count_bounds <- function(frame, prior, columns, call) {
       c(
         "{cli::qty(names)}The counts do not bound the coefficient{?s} of
          {.val {names}}: without a prior {?it is/they are} infinite.",
-        x = "Counts are 0 wherever {cli::qty(names)}{?the column does/the
-             columns do} not keep the mean as it is.",
+        x = "The means of some rows, all with count 0, can go to 0 while those
+             of the others stay.",
         i = "Give {cli::qty(names)}{?it/them} a proper prior, such as
              {.code count_prior()}."
       ),
@@ -440,7 +440,7 @@ simulate_data.hlm_count_model <- simulate_data.count_model
 set_data.count_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "count regression", function(frame, ...) {
     count_model_of(frame, model$design$family, model$prior, model$layout)
-  }, call, function(y) as_events(y, "data", call))
+  }, call, function(y) as_events(y, "data", call, Inf))
 }
 
 #' @exportS3Method
@@ -470,6 +470,25 @@ model_quantities.hlm_count_model <- function(model, state) {
     crossed_quantities(model, state),
     dispersion = if (model$data$negbinomial == 1) state$dispersion,
     log_lik = count_log_lik_sum(model, state)
+  )
+}
+
+# ---- What a fit does not have ------------------------------------------------
+
+#' @exportS3Method
+predictor_group_log_lik.hlm_count_model <- function(model, draws, call) {
+  abort_argument(
+    c("{.arg by} must be \"observation\" for a fit of {.fn gibbs_count}.",
+      i = "The deviations of the groups are not integrated out."),
+    call = call
+  )
+}
+
+#' @exportS3Method
+model_unbounded.hlm_count_model <- function(model, given, call) {
+  abort_no_evidence(
+    model, "the deviations of the groups cannot be integrated out",
+    c("Compare fits by {.fn loo} or {.fn kfold}."), call
   )
 }
 

@@ -417,7 +417,10 @@ static hlm_count_data unpack_count(SEXP list) {
     Rf_error("`p` is too large");
   data.negbinomial = flag(list, "negbinomial");
   data.x = finite_numbers(list, "x", args_product(n, p));
-  data.y = counts(list, "y", n, 0.0);
+  data.y = finite_numbers(list, "y", n);
+  for (size_t i = 0; i < n; i++)
+    if (!(data.y[i] >= 0.0 && data.y[i] == floor(data.y[i])))
+      Rf_error("`y` must be counts");
   data.weights = optional_numbers(list, "weights", n);
   data.offset = optional_numbers(list, "offset", n);
   data.mean = finite_numbers(list, "mean", p);

@@ -91,7 +91,8 @@ twin_numbers <- function(model) {
     hlm_model = of_rows(twin_hlm_sweeps),
     hlm_crossed_model = of_rows(twin_crossed_sweeps),
     logistic_model = of_rows(twin_logistic_sweeps),
-    hlm_binomial_model = of_rows(twin_binomial_sweeps)
+    hlm_binomial_model = of_rows(twin_binomial_sweeps),
+    count_model = , hlm_count_model = of_rows(twin_count_sweeps)
   )
 }
 
@@ -284,6 +285,10 @@ joint_cases_of_regression <- function() {
   }
   share <- logistic_prior(slope_variance = 2)
   shares <- logistic_prior(slope_variance = 2, group_df = 4, group_scale = 1)
+  events <- count_prior(
+    slope_variance = 0.5, intercept_variance = 0.5, group_df = 4,
+    group_scale = 0.5, dispersion_df = 4, dispersion_scale = 0.5
+  )
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",
@@ -358,6 +363,16 @@ joint_cases_of_regression <- function() {
       gibbs_logistic(cbind(s, f) ~ x + (x | g), d, shares, link = "probit",
                      offset = o, burnin = 100),
       hlm_binomial_mutants[c("scale", "variance", "offset", "trials")]
+    ),
+    joint_case(
+      "gibbs_count", "negative binomial",
+      gibbs_count(s ~ z, d, "negbinomial", events, offset = o + z,
+                  burnin = 50), count_mutants
+    ),
+    joint_case(
+      "gibbs_count", "Poisson, groups",
+      gibbs_count(s ~ z + (z | g) + (1 | h), d, prior = events, offset = o,
+                  burnin = 100), count_group_mutants
     )
   )
 }

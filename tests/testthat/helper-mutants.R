@@ -38,6 +38,8 @@ families_of_mutants <- function() {
     hlm_model = list(hlm_mutants, list()),
     hlm_crossed_model = list(c(crossed_mutants, nested_mutants), list()),
     hlm_binomial_model = list(hlm_binomial_mutants, list()),
+    count_model = list(count_mutants, list()),
+    hlm_count_model = list(count_group_mutants, list()),
     logistic_model = list(logistic_mutants, list())
   )
 }
