@@ -104,7 +104,7 @@ check_count_bounds <- function(frame, prior, columns, call) {
     x = frame$x[used, , drop = FALSE], success = above[used],
     total = 1 + above[used]
   )
-  check_collinear(signed, flat, columns, call)
+  check_collinear(signed, flat, columns, call, "count_prior()")
   needed <- separating_columns(signed_rows(signed, flat), length(flat))
   if (length(needed) > 0L) {
     names <- columns[flat][needed]
@@ -112,8 +112,8 @@ check_count_bounds <- function(frame, prior, columns, call) {
       c(
         "{cli::qty(names)}The counts do not bound the coefficient{?s} of
          {.val {names}}: without a prior {?it is/they are} infinite.",
-        x = "Counts are 0 wherever {cli::qty(names)}{?the column does/the
-             columns do} not keep the mean as it is.",
+        x = "The means of some rows, all with count 0, can go to 0 while those
+             of the others stay.",
         i = "Give {cli::qty(names)}{?it/them} a proper prior, such as
              {.code count_prior()}."
       ),
@@ -188,7 +188,7 @@ count_data <- function(frame, family, prior, layout) {
   quadratic <- prior_precision(as_logistic_prior(prior))
   precision <- quadratic$precision
   bars <- lapply(names(frame$bars), function(name) {
-    count_bar(frame$bars[[name]], layout[[name]], x, rows, prior, name)
+    count_bar(frame$bars[[name]], layout[[name]], p, rows, prior, name)
   })
   list(
     count = as.double(length(bars)), p = as.double(p),
@@ -220,45 +220,23 @@ count_start <- function(x, y, weights, offset) {
   start
 }
 
-# Prior and rows of a bar. shift: A of each group, q x p x J, such that x - A'z
-# has as little of x as the columns of z allow: for a term of the bar that is a
-# fixed effect nothing, with an intercept in the bar the differences from the
-# group's mean.
-count_bar <- function(bar, design, x, rows, prior, name) {
-  z <- unname(bar$z[rows, , drop = FALSE])
+# Prior and rows of a bar.
+count_bar <- function(bar, design, p, rows, prior, name) {
   group <- bar$group[rows]
-  groups <- length(bar$levels)
-  q <- ncol(z)
-  p <- ncol(x)
   order <- order(group)
-  own <- match(design$bar, design$columns, 0L)
-  shift <- array(0, c(q, p, groups))
-  constant <- which(colSums(z != 1) == 0)
-  if (length(constant) > 0L) {
-    size <- tabulate(group, groups)
-    means <- matrix(0, groups, p)
-    means[sort(unique(group)), ] <- rowsum(x, group) / size[size > 0]
-    shift[constant[[1L]], , ] <- t(means)
-  }
-  for (k in which(own > 0L)) {
-    shift[, own[[k]], ] <- 0
-    shift[k, own[[k]], ] <- 1
-  }
-  away <- vapply(seq_len(p), function(c) {
-    a <- t(matrix(shift[, c, ], q))[group, , drop = FALSE]
-    x[, c] - rowSums(z * a)
-  }, numeric(nrow(x)))
+  q <- ncol(bar$z)
   list(
-    q = as.double(q), p = as.double(p), groups = as.double(groups),
+    q = as.double(q), p = as.double(p),
+    groups = as.double(length(bar$levels)),
     diagonal = as.double(design$diagonal), known = 1, half_t = 1,
     collapsed = 0, keep = 1, mean = numeric(p), precision = numeric(p),
     df = as.double(prior$group_df),
     scale = unname(as.double(prior$group_scale[[name]])), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p), fixed_at = rep(-1L, q),
-    first = c(0L, cumsum(tabulate(group, groups))), row = order - 1L,
-    bar = as.double(t(z[order, , drop = FALSE])),
-    shift = as.double(shift), within = as.double(t(matrix(away, nrow(x))))
+    first = c(0L, cumsum(tabulate(group, length(bar$levels)))),
+    row = order - 1L,
+    bar = as.double(t(bar$z[rows[order], , drop = FALSE]))
   )
 }
 
@@ -463,7 +441,7 @@ simulate_data.hlm_count_model <- simulate_data.count_model
 set_data.count_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "count regression", function(frame, ...) {
     count_model_of(frame, model$design$family, model$prior, model$layout)
-  }, call, function(y) as_events(y, "data", call))
+  }, call, function(y) as_events(y, "data", call, Inf))
 }
 
 #' @exportS3Method
@@ -493,6 +471,25 @@ model_quantities.hlm_count_model <- function(model, state) {
     bars_quantities(model, state),
     dispersion = if (model$data$negbinomial == 1) state$dispersion,
     log_lik = count_log_lik_sum(model, state)
+  )
+}
+
+# ---- What a fit does not have ------------------------------------------------
+
+#' @exportS3Method
+predictor_group_log_lik.hlm_count_model <- function(model, draws, call) {
+  abort_argument(
+    c("{.arg by} must be \"observation\" for a fit of {.fn gibbs_count}.",
+      i = "The deviations of the groups are not integrated out."),
+    call = call
+  )
+}
+
+#' @exportS3Method
+model_unbounded.hlm_count_model <- function(model, given, call) {
+  abort_no_evidence(
+    model, "the deviations of the groups cannot be integrated out",
+    c("Compare fits by {.fn loo} or {.fn kfold}."), call
   )
 }
 

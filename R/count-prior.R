@@ -60,10 +60,10 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
                         intercept_mean = NULL, intercept_sd = NULL,
                         dispersion_df = NULL, dispersion_scale = NULL) {
   call <- rlang::current_env()
-  coefficients <- of_call(logistic_prior(
+  coefficients <- check_coefficient_fields(
     slope_variance, intercept_variance, group_df, group_scale, slope_mean,
-    slope_sd, slope_scale, intercept_mean, intercept_sd
-  ), call)
+    slope_sd, slope_scale, intercept_mean, intercept_sd, call
+  )
   positive <- function(value, arg) {
     check_number(
       value, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg,
@@ -71,7 +71,7 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
     )
   }
   structure(
-    c(unclass(coefficients), list(
+    c(coefficients, list(
       dispersion_df = positive(dispersion_df, "dispersion_df"),
       dispersion_scale = positive(dispersion_scale, "dispersion_scale")
     )),

@@ -8,8 +8,9 @@ events_response <- function(family) {
   structure(list(family = family, link = "log"), class = "count_response")
 }
 
-# Numbers of events: whole, 0 or more.
-as_events <- function(y, name, call) {
+# Numbers of events: whole, 0 or more. most: those that a double tells apart;
+# simulated ones may be larger.
+as_events <- function(y, name, call, most = 2^53) {
   check_not_64_bit(y, paste0("`", name, "`"), call)
   if (is.logical(y) || is.factor(y)) {
     abort_expected(
@@ -22,7 +23,7 @@ as_events <- function(y, name, call) {
   abort_elements(
     wrong(y < 0 | y != round(y)), y, name, "whole numbers, 0 or more", call
   )
-  abort_elements(wrong(y > .Machine$integer.max), y, name, "below 2^31", call)
+  abort_elements(wrong(y > most), y, name, "at most 2^53", call)
   list(y = y, kind = "events")
 }
 
@@ -114,7 +115,7 @@ response_residual.count_response <- function(response, frame, mean, type,
   y <- frame$y
   weights <- frame$weights %||% 1
   # the mean of the variance over the draws
-  square <- mean(scale^2 %||% 0)
+  square <- if (is.null(scale)) 0 else mean(scale^2)
   switch(type,
     response = y - mean,
     pearson = (y - mean) * sqrt(weights / (mean + square * mean^2)),

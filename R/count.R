@@ -74,7 +74,7 @@
 #' factors.
 #'
 #' @param formula A formula `y ~ x`, with offsets and bars if there are any. The
-#'   response has whole numbers from 0 to \eqn{2^{31}-1}{2^31 - 1}.
+#'   response has whole numbers from 0 to \eqn{2^{53}}{2^53}.
 #' @param data A data frame, list or environment with the variables.
 #' @param family `"poisson"` (default) or `"negbinomial"`. All methods of the fit
 #'   use it.

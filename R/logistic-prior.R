@@ -97,7 +97,21 @@ logistic_prior <- function(slope_variance = NULL, intercept_variance = NULL,
                            slope_mean = NULL, slope_sd = NULL,
                            slope_scale = NULL, intercept_mean = NULL,
                            intercept_sd = NULL) {
-  call <- rlang::current_env()
+  structure(
+    check_coefficient_fields(
+      slope_variance, intercept_variance, group_df, group_scale, slope_mean,
+      slope_sd, slope_scale, intercept_mean, intercept_sd,
+      rlang::current_env()
+    ),
+    class = c("logistic_prior", "gibbsite_prior")
+  )
+}
+
+# The fields of the coefficients and of groups, checked.
+check_coefficient_fields <- function(slope_variance, intercept_variance,
+                                     group_df, group_scale, slope_mean,
+                                     slope_sd, slope_scale, intercept_mean,
+                                     intercept_sd, call) {
   positive <- function(check) {
     function(x, arg) {
       check(
@@ -116,27 +130,24 @@ logistic_prior <- function(slope_variance = NULL, intercept_variance = NULL,
     intercept_variance, list(intercept_sd = intercept_sd),
     "intercept_variance", call
   )
-  structure(
-    c(list(
-      slope_variance = slope_variance,
-      intercept_variance = check_number(
-        intercept_variance, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
-        null_ok = TRUE, arg = "intercept_variance", call = call
-      ),
-      group_df = each_bar(group_df, positive(check_number), "group_df", call),
-      group_scale = each_bar(
-        group_scale, positive(check_numeric_vector), "group_scale", call
-      ),
-      intercept_mean = check_number(
-        intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
-      ),
-      intercept_sd = check_number(
-        intercept_sd, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
-        null_ok = TRUE, arg = "intercept_sd", call = call
-      )
-    ), slopes),
-    class = c("logistic_prior", "gibbsite_prior")
-  )
+  c(list(
+    slope_variance = slope_variance,
+    intercept_variance = check_number(
+      intercept_variance, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
+      null_ok = TRUE, arg = "intercept_variance", call = call
+    ),
+    group_df = each_bar(group_df, positive(check_number), "group_df", call),
+    group_scale = each_bar(
+      group_scale, positive(check_numeric_vector), "group_scale", call
+    ),
+    intercept_mean = check_number(
+      intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
+    ),
+    intercept_sd = check_number(
+      intercept_sd, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
+      null_ok = TRUE, arg = "intercept_sd", call = call
+    )
+  ), slopes)
 }
 
 # A variance and a standard deviation of the same coefficients cannot both be

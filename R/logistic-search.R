@@ -162,7 +162,8 @@ abort_search <- function(found, method, call) {
 # Columns that are linear combinations of those before them, by the Gram matrix
 # of the flat columns in units of their length: qr() moves such columns to the
 # end.  (1 - R^2 below 1e-11 is a relative residual below 3e-6.)
-check_collinear <- function(frame, flat, columns, call) {
+check_collinear <- function(frame, flat, columns, call,
+                            prior = "logistic_prior()") {
   rows <- list(
     n = nrow(frame$x), p = ncol(frame$x), x = design_for_c(frame$x)
   )
@@ -192,7 +193,7 @@ check_collinear <- function(frame, flat, columns, call) {
        {?its coefficient is/their coefficients are} not determined.",
       x = if (zero) "{cli::qty(names)}{?It is/They are} 0 in every row.",
       i = "Leave {cli::qty(names)}{?it/them} out, or give a proper prior, such
-           as {.code logistic_prior()}."
+           as {.code {prior}}."
     ),
     call = call, class = "collinear", columns = names
   )

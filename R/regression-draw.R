@@ -241,8 +241,8 @@ response_shown <- function(fit, variable, level, call) {
 
 # The observations that belong to the curves: list(table, moved, note). Those of
 # a normal response are moved along the fixed effects to where the others stand
-# (partial residuals around the curve); of a binomial response those with other
-# levels of factors are left out.
+# (partial residuals around the curve), counts by the ratio of their means. Of a
+# binomial response those with other levels of factors are left out.
 response_points <- function(grid, frame, mean, predicted, by) {
   y <- frame$y
   others <- others_of(grid)
@@ -257,7 +257,8 @@ response_points <- function(grid, frame, mean, predicted, by) {
         grid$data[[grid$by]]
       })
       offset <- (rows$offset %||% 0) - (frame$offset %||% 0)
-      out$y <- y + drop(as.matrix((rows$x - frame$x) %*% mean)) + offset
+      shift <- drop(as.matrix((rows$x - frame$x) %*% mean)) + offset
+      out$y <- if (counts_events(frame)) y * exp(shift) else y + shift
     }
     return(list(table = out, moved = moved))
   }
@@ -283,6 +284,9 @@ response_points <- function(grid, frame, mean, predicted, by) {
     }
   )
 }
+
+# Whether the response has a log link.
+counts_events <- function(frame) identical(frame$response$kind, "events")
 
 success_words <- function(frame) {
   response <- frame$response
@@ -316,7 +320,7 @@ picture_response <- function(fit, variable, level, call) {
 
 observed_words <- function(shown) {
   if (shown$moved) {
-    "partial residual"
+    if (counts_events(shown$frame)) "adjusted count" else "partial residual"
   } else if (shown$normal) {
     "observation"
   } else if (is.null(shown$frame$trials)) {

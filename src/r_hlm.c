@@ -447,10 +447,9 @@ static const double *optional_numbers(SEXP list, const char *name, size_t n) {
            : NULL;
 }
 
-/* The rows of a bar: first, row, bar (z), shift (A), within. */
+/* The rows of a bar: first, row, bar (z). */
 static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
                                       size_t n) {
-  const size_t q = data->q, p = data->p;
   hlm_count_bar bar;
   bar.first = group_starts(list, "first", data->groups);
   if ((size_t)bar.first[data->groups] != n)
@@ -459,10 +458,7 @@ static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
   for (size_t i = 0; i < n; i++)
     if (bar.row[i] < 0 || (size_t)bar.row[i] >= n)
       Rf_error("`row` is out of range");
-  bar.z = finite_numbers(list, "bar", args_product(n, q));
-  bar.shift = finite_numbers(list, "shift",
-                             args_product(args_product(q, p), data->groups));
-  bar.within = finite_numbers(list, "within", args_product(n, p));
+  bar.z = finite_numbers(list, "bar", args_product(n, data->q));
   return bar;
 }
 
@@ -501,7 +497,10 @@ static hlm_count_data unpack_count(SEXP list) {
     Rf_error("`p` is too large");
   data.negbinomial = flag(list, "negbinomial");
   data.x = finite_numbers(list, "x", args_product(n, p));
-  data.y = counts(list, "y", n, 0.0);
+  data.y = finite_numbers(list, "y", n);
+  for (size_t i = 0; i < n; i++)
+    if (!(data.y[i] >= 0.0 && data.y[i] == floor(data.y[i])))
+      Rf_error("`y` must be counts");
   data.weights = optional_numbers(list, "weights", n);
   data.offset = optional_numbers(list, "offset", n);
   data.mean = finite_numbers(list, "mean", p);

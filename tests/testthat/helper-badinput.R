@@ -126,7 +126,8 @@ hostile_values <- list(
   forged_prior = function() {
     structure(list(alpha = "a", c = -1), class = c(
       "gmm_prior", "lda_prior", "bmf_prior", "logistic_prior",
-      "ordinal_prior", "lm_prior", "hlm_prior", "uniform_prior", "gibbsite_prior"
+      "ordinal_prior", "lm_prior", "hlm_prior", "count_prior", "uniform_prior",
+      "gibbsite_prior"
     ))
   },
   forged_proposal = function() {
@@ -367,6 +368,7 @@ hostile_bases <- function(o) {
     gibbs_bmf.formula = c(
       list(formula = value ~ user + item, data = o$ratings, rank = 2), short
     ),
+    gibbs_count = c(list(formula = carb ~ wt, data = o$cars), short),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
     gibbs_gmm.formula = c(
@@ -404,7 +406,7 @@ hostile_bases <- function(o) {
     geweke_joint = list(
       model = o$proper, n = 4, steps = 1, chains = 2, seed = 1, progress = FALSE
     ),
-    hlm_prior = list(), hmc = list(gradient = function(x) -x),
+    count_prior = list(), hlm_prior = list(), hmc = list(gradient = function(x) -x),
     lda_prior = list(), seeded_topics = list(seeds = list(own = "a")),
     lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),
@@ -911,6 +913,8 @@ taken_values <- list(
   slope_sd = c(positive, vectors, "empty"),
   slope_scale = c(positive, vectors, "empty"),
   logistic_prior.slope_sd = c(sizes, vectors, "empty"),
+  count_prior.slope_sd = c(sizes, vectors, "empty"),
+  dispersion_df = positive, dispersion_scale = positive,
   intercept_mean = reals,
   intercept_sd = c(positive, "inf"), sim_lm.w = c(reals, vectors),
   sim_lm.sigma = c(positive, "zero"), sim_lm.intercept = reals,

@@ -93,7 +93,8 @@ twin_numbers <- function(model) {
     ordinal_model = , hlm_ordinal_model = of_rows(twin_ordinal_sweeps),
     logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps),
-    hlm_crossed_binomial_model = of_rows(twin_bars_sweeps)
+    hlm_crossed_binomial_model = of_rows(twin_bars_sweeps),
+    count_model = , hlm_count_model = of_rows(twin_count_sweeps)
   )
 }
 
@@ -290,6 +291,10 @@ joint_cases_of_regression <- function() {
   ordered <- ordinal_prior(
     slope_variance = 0.6, threshold_sd = 1.2, group_df = 4, group_scale = 0.7
   )
+  events <- count_prior(
+    slope_variance = 0.5, intercept_variance = 0.5, group_df = 4,
+    group_scale = 0.5, dispersion_df = 4, dispersion_scale = 0.5
+  )
   list(
     joint_case(
       "gibbs_lm", "hierarchical prior",
@@ -389,6 +394,16 @@ joint_cases_of_regression <- function() {
       "gibbs_logistic", "nested factors",
       gibbs_logistic(cbind(s, f) ~ x + (1 | g / h), d, shares, link = "probit",
                      burnin = 100), nested_mutants["parent"]
+    ),
+    joint_case(
+      "gibbs_count", "negative binomial",
+      gibbs_count(s ~ z, d, "negbinomial", events, offset = o + z,
+                  burnin = 50), count_mutants
+    ),
+    joint_case(
+      "gibbs_count", "Poisson, groups",
+      gibbs_count(s ~ z + (z | g) + (1 | h), d, prior = events, offset = o,
+                  burnin = 100), count_group_mutants
     )
   )
 }

@@ -43,6 +43,8 @@ families_of_mutants <- function() {
     ),
     ordinal_model = list(ordered_mutants, list()),
     hlm_ordinal_model = list(ordered_bar_mutants, list()),
+    count_model = list(count_mutants, list()),
+    hlm_count_model = list(count_group_mutants, list()),
     logistic_model = list(logistic_mutants, list())
   )
 }

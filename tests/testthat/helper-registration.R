@@ -179,6 +179,10 @@ good_hlm <- function() {
     progress = FALSE
   )))
   counts <- gibbsite:::fit_part(binary, "model")
+  events <- gibbsite:::fit_part(suppressMessages(suppressWarnings(gibbs_count(
+    y ~ a + (1 | g), data, "negbinomial", draws = 2, burnin = 0, chains = 1,
+    seed = 1, progress = FALSE
+  ))), "model")
   data$h <- c(1, 2, 1, 2)
   crossed <- gibbsite:::fit_part(suppressMessages(suppressWarnings(gibbs_hlm(
     y ~ a + (1 | g / h), data, draws = 2, burnin = 0, chains = 1, seed = 1,
@@ -189,8 +193,13 @@ good_hlm <- function() {
       data = crossed$data, state = gibbsite:::model_start(crossed, NULL), n = 2,
       control = control_once(0)
     ),
+    C_hlm_count_sweeps = list(
+      data = events$data, state = gibbsite:::model_start(events, NULL), n = 2,
+      control = control_once(0)
+    ),
     C_hlm_latent_sweeps = list(
-      data = gibbsite:::one_bar_data(counts$data), state = gibbsite:::model_start(counts, NULL), n = 2,
+      data = gibbsite:::one_bar_data(counts$data),
+      state = gibbsite:::model_start(counts, NULL), n = 2,
       control = control_once(0)
     ),
     C_hlm_sweeps = list(

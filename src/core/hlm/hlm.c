@@ -417,7 +417,7 @@ static void scale_coordinate(hlm_model *m, size_t k) {
 /* S of Sigma's prior: wishart: its own;
  * half-t: 2 df / a_k, 1 / a_k | Sigma ~ Gamma((df + q)/2, df Sigma^-1_kk + 1/A_k^2)
  * (rate; the order is 1 for each variance of a diagonal Sigma). */
-static void draw_sums(hlm_model *m) {
+void hlm_draw_sums(hlm_model *m) {
   const hlm_data *data = &m->data;
   const size_t q = data->q;
   const double order = data->diagonal ? 1.0 : (double)q, df = data->df;
@@ -434,23 +434,28 @@ static void draw_sums(hlm_model *m) {
   }
 }
 
+void hlm_shear_inverse(hlm_model *m, size_t k, size_t l, double c) {
+  const size_t q = m->data.q;
+  double *inverse = m->inverse;
+  for (size_t i = 0; i < q; i++)
+    inverse[i + q * l] -= c * inverse[i + q * k];
+  for (size_t i = 0; i < q; i++)
+    inverse[l + q * i] -= c * inverse[k + q * i];
+}
+
 /* u_k <- u_k + c u_l, Sigma <- G Sigma G':  with Q = Sigma^-1 and the sums t of
  * measure_along(), c ~ N(((Q S)_kl + beta sum t residual) / h, 1 / h),
  * h = Q_kk S_ll + beta sum t^2. */
 static void shear(hlm_model *m, size_t k, size_t l, double normal) {
   const size_t q = m->data.q;
-  const double beta = *m->state.beta;
-  double *inverse = m->inverse;
+  const double beta = *m->state.beta, *inverse = m->inverse;
   const along sums = measure_along(m, k, l);
   const double h = inverse[k + q * k] * m->sums[l + q * l] + beta * sums.square;
   const double right =
     linalg_inner(inverse + q * k, m->sums + q * l, q) + beta * sums.product;
   const double c = right / h + normal / sqrt(h);
   move_along(m, k, l, c);
-  for (size_t i = 0; i < q; i++)
-    inverse[i + q * l] -= c * inverse[i + q * k];
-  for (size_t i = 0; i < q; i++)
-    inverse[l + q * i] -= c * inverse[k + q * i];
+  hlm_shear_inverse(m, k, l, c);
 }
 
 static void shear_all(hlm_model *m) {
@@ -465,7 +470,7 @@ static void shear_all(hlm_model *m) {
 }
 
 /* Sigma | u, a ~ IW(df + J, S + sum_j u_j u_j'), half-t: df + q - 1 + J. */
-static status draw_covariance(hlm_model *m) {
+status hlm_draw_covariance(hlm_model *m) {
   const hlm_data *data = &m->data;
   const size_t q = data->q;
   double *scatter = m->scatter, *l = m->state.factor;
@@ -491,11 +496,6 @@ static status draw_covariance(hlm_model *m) {
   return outcome;
 }
 
-status hlm_draw_covariance(hlm_model *m) {
-  draw_sums(m);
-  return draw_covariance(m);
-}
-
 static double residual_squares(const hlm_model *m) {
   const size_t n = rows_of(&m->data), pool = m->data.pool;
   return m->data.rss + linalg_inner(m->pool_residual, m->pool_residual, pool) +
@@ -518,9 +518,9 @@ status hlm_draw_effects(hlm_model *m, int threads) {
   linalg_inverse_from_cholesky(m->state.factor, data->q, m->inverse);
   for (size_t k = 0; k < data->q; k++)
     scale_coordinate(m, k);
-  draw_sums(m);
+  hlm_draw_sums(m);
   shear_all(m);
-  return draw_covariance(m);
+  return hlm_draw_covariance(m);
 }
 
 status hlm_sweep(void *model, const scan_control *control) {

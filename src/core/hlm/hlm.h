@@ -112,9 +112,6 @@ double *hlm_record_covariance(hlm_model *model, double *next, size_t stride);
 double *hlm_record_deviations(const hlm_model *model, double *next,
                               size_t stride);
 
-/* a | Sigma, and Sigma | u, a;  m->inverse is Sigma^-1. */
-status hlm_draw_covariance(hlm_model *model);
-
 /* One sweep; a scan_model's `sweep`. */
 status hlm_sweep(void *model, const scan_control *control);
 
@@ -124,6 +121,15 @@ status hlm_sweep(void *model, const scan_control *control);
  * Jacobian cancel.  m->inverse is Sigma^-1, which the second function moves. */
 double hlm_log_scale(const hlm_model *model, size_t k, double x);
 void hlm_scale_inverse(hlm_model *model, size_t k, double x);
+
+/* a | Sigma: m->sums is the S of Sigma's prior;  Sigma | u, a. */
+void hlm_draw_sums(hlm_model *model);
+status hlm_draw_covariance(hlm_model *model);
+
+/* The move u_k -> u_k + c u_l in all groups, Sigma -> G Sigma G': m->inverse <-
+ * G'^-1 Sigma^-1 G^-1.  The log density of c without that of the responses is
+ * (Q S)_kl c - Q_kk S_ll c^2 / 2, Q = Sigma^-1, S = m->sums. */
+void hlm_shear_inverse(hlm_model *model, size_t k, size_t l, double c);
 
 /* The stored quantities: the fixed effects (p), the standard deviations (q) and,
  * unless `diagonal`, the correlations (the lower triangle by columns) of Sigma,

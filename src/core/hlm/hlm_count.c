@@ -14,6 +14,9 @@
 #define HEAVY 0.1
 #define FREEDOM 5.0
 
+/* of find_wide() */
+#define WIDE 0.01
+
 /* Newton's method ends at a squared distance from the mode, in standard deviations,
  * below this. */
 #define NEAR 0.01
@@ -30,6 +33,7 @@ static void *carve(hlm_count *m, arena *work) {
   const hlm_count_data *data = &m->data;
   const size_t p = data->groups.p;
   size_t width = p, deviations = 0;
+  const double bars = (double)data->groups.bars;
   for (size_t f = 0; f < data->groups.bars; f++) {
     const hlm_data *bar = data->groups.bar + f;
     width = larger(width, bar->q);
@@ -40,6 +44,10 @@ static void *carve(hlm_count *m, arena *work) {
   m->base = arena_doubles(work, n);
   m->along = arena_doubles(work, n);
   m->reference = arena_doubles(work, (double)p);
+  m->wide = arena_take(work, (double)p, sizeof *m->wide);
+  m->expected = arena_doubles(work, n * bars);
+  m->shift = arena_doubles(work, (double)deviations * (double)p);
+  m->within = arena_doubles(work, bars > 0.0 ? n * (double)p : 0.0);
   m->right = arena_doubles(work, (double)p);
   m->precision = arena_doubles(work, (double)p * (double)p);
   m->theta = arena_doubles(work, (double)deviations);
@@ -228,6 +236,49 @@ static status move_block(hlm_count *m, const block *k, double *e,
   return STATUS_OK;
 }
 
+/* ---- along a line ---------------------------------------------------------------- */
+
+typedef struct {
+  const hlm_count *model;
+  double slope, bend; /* of the quadratic part */
+} line;
+
+/* At e + s step, where eta moves by s along. */
+static double log_of_line(const void *target, double s) {
+  const line *t = target;
+  const hlm_count *m = t->model;
+  double sum = s * (t->slope - 0.5 * s * t->bend);
+  for (size_t i = 0; i < m->data.n; i++)
+    sum += log_row(m, i, m->eta[i] + s * m->along[i]);
+  return sum;
+}
+
+/* A slice step of the fixed effects along column j of H^-1, in units of the standard
+ * deviation of effect j: after move_block(), of which the factor of H is. */
+static void slide(hlm_count *m, const block *k, size_t j, double *e) {
+  const size_t d = k->d;
+  memset(m->step, 0, d * sizeof *m->step);
+  m->step[j] = 1.0;
+  linalg_solve_lower(m->factor, d, m->step);
+  const double length = sqrt(linalg_inner(m->step, m->step, d));
+  linalg_solve_lower_transposed(m->factor, d, m->step);
+  line target = {m, 0.0, 0.0};
+  for (size_t c = 0; c < d; c++)
+    m->step[c] /= length;
+  for (size_t c = 0; c < d; c++) {
+    const double *row = k->precision + d * c;
+    target.slope += m->step[c] * (k->right[c] - linalg_inner(row, e, d));
+    target.bend += m->step[c] * linalg_inner(row, m->step, d);
+  }
+  for (size_t i = 0; i < k->count; i++)
+    m->along[i] = linalg_inner(k->design + d * i, m->step, d);
+  const double s = slice_step(log_of_line, &target, 0.0);
+  for (size_t c = 0; c < d; c++)
+    e[c] += s * m->step[c];
+  for (size_t i = 0; i < k->count; i++)
+    m->eta[i] += s * m->along[i];
+}
+
 /* ---- effects --------------------------------------------------------------------- */
 
 /* right <- P m, precision <- P */
@@ -245,10 +296,19 @@ static block fixed_block(const hlm_count *m, const double *design) {
                  m->right,       m->precision, m->reference, data->negbinomial};
 }
 
+static status move_fixed(hlm_count *m, const double *design, double *counts) {
+  const block fixed = fixed_block(m, design);
+  const status outcome = move_block(m, &fixed, m->state.groups.b, counts);
+  if (outcome == STATUS_OK && m->wide_count > 0)
+    slide(m, &fixed,
+          m->wide[(size_t)fmod(*m->state.sweep, (double)m->wide_count)],
+          m->state.groups.b);
+  return outcome;
+}
+
 static status draw_fixed(hlm_count *m, double *counts) {
   open_fixed(m);
-  const block fixed = fixed_block(m, m->data.x);
-  return move_block(m, &fixed, m->state.groups.b, counts);
+  return move_fixed(m, m->data.x, counts);
 }
 
 /* theta <- u + sign A b */
@@ -260,7 +320,7 @@ static void shift_groups(const hlm_count *m, size_t f, double sign,
     for (size_t k = 0; k < q; k++) {
       double sum = 0.0;
       for (size_t c = 0; c < p; c++)
-        sum += m->data.bar[f].shift[k + q * (c + p * j)] * m->state.groups.b[c];
+        sum += m->shift[k + q * (c + p * j)] * m->state.groups.b[c];
       to[k + q * j] = from[k + q * j] + sign * sum;
     }
 }
@@ -271,7 +331,7 @@ static void add_groups(hlm_count *m, size_t f) {
   const size_t q = bar->q, p = m->data.groups.p;
   const double *inverse = m->groups.bar[f].inverse;
   for (size_t j = 0; j < bar->groups; j++) {
-    const double *a = m->data.bar[f].shift + q * p * j;
+    const double *a = m->shift + q * p * j;
     for (size_t c = 0; c < p; c++) {
       for (size_t k = 0; k < q; k++)
         m->gap[k] = linalg_inner(inverse + q * k, a + q * c, q);
@@ -282,13 +342,51 @@ static void add_groups(hlm_count *m, size_t f) {
   }
 }
 
+/* A of group j, and x - A'z of its rows */
+static status shift_group(hlm_count *m, size_t f, size_t j) {
+  const hlm_count_bar *rows = m->data.bar + f;
+  const size_t q = m->data.groups.bar[f].q, p = m->data.groups.p;
+  const size_t first = (size_t)rows->first[j], end = (size_t)rows->first[j + 1];
+  double *h = m->factor, *a = m->shift + q * p * j;
+  memcpy(h, m->groups.bar[f].inverse, q * q * sizeof *h);
+  memset(a, 0, q * p * sizeof *a);
+  for (size_t i = first; i < end; i++) {
+    const size_t row = (size_t)rows->row[i];
+    const double *z = rows->z + q * i, *x = m->data.x + p * row;
+    const double mean = m->expected[row + m->data.n * f];
+    const double bend =
+      weight_of(&m->data, row) *
+      (m->data.negbinomial ? mean / (1.0 + mean / m->size) : mean);
+    for (size_t k = 0; k < q; k++) {
+      for (size_t l = k; l < q; l++)
+        h[l + q * k] += bend * z[k] * z[l];
+      for (size_t c = 0; c < p; c++)
+        a[k + q * c] += bend * z[k] * x[c];
+    }
+  }
+  const status outcome = linalg_cholesky(h, q);
+  for (size_t c = 0; outcome == STATUS_OK && c < p; c++) {
+    linalg_solve_lower(h, q, a + q * c);
+    linalg_solve_lower_transposed(h, q, a + q * c);
+    for (size_t i = first; i < end; i++) {
+      const size_t at = c + p * (size_t)rows->row[i];
+      m->within[at] =
+        m->data.x[at] - linalg_inner(a + q * c, rows->z + q * i, q);
+    }
+  }
+  return outcome;
+}
+
 static status draw_centred(hlm_count *m, size_t f, double *counts) {
   double *u = m->state.groups.u + m->data.groups.first[f];
+  status outcome = STATUS_OK;
+  for (size_t j = 0; j < m->data.groups.bar[f].groups; j++)
+    if ((outcome = shift_group(m, f, j)) != STATUS_OK)
+      return outcome;
   open_fixed(m);
   shift_groups(m, f, 1.0, u, m->theta);
   add_groups(m, f);
-  const block fixed = fixed_block(m, m->data.bar[f].within);
-  const status outcome = move_block(m, &fixed, m->state.groups.b, counts);
+  outcome = move_fixed(m, m->within, counts);
   shift_groups(m, f, -1.0, m->theta, u);
   return outcome;
 }
@@ -322,7 +420,16 @@ typedef struct {
   size_t f, k;
 } scale_target;
 
-/* along_i = z_ik u_jk is the part of eta_i that the scale multiplies. */
+/* along_i <- z_ik u_jl */
+static void measure_along(hlm_count *m, size_t f, size_t k, size_t l) {
+  const hlm_count_bar *rows = m->data.bar + f;
+  const size_t q = m->data.groups.bar[f].q;
+  const double *u = m->groups.bar[f].state.u;
+  for (size_t j = 0; j < m->data.groups.bar[f].groups; j++)
+    for (size_t i = (size_t)rows->first[j]; i < (size_t)rows->first[j + 1]; i++)
+      m->along[rows->row[i]] = rows->z[k + q * i] * u[l + q * j];
+}
+
 static double log_of_scale(const void *target, double x) {
   const scale_target *t = target;
   const hlm_count *m = t->model;
@@ -336,12 +443,9 @@ static double log_of_scale(const void *target, double x) {
 /* u_fk, Sigma_f <- s u_fk, D Sigma_f D */
 static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
   hlm_model *bar = m->groups.bar + f;
-  const hlm_count_bar *rows = m->data.bar + f;
   const size_t q = bar->data.q, groups = bar->data.groups;
   double *u = bar->state.u, *factor = bar->state.factor;
-  for (size_t j = 0; j < groups; j++)
-    for (size_t i = (size_t)rows->first[j]; i < (size_t)rows->first[j + 1]; i++)
-      m->along[rows->row[i]] = rows->z[k + q * i] * u[k + q * j];
+  measure_along(m, f, k, k);
   const scale_target target = {m, f, k};
   const double x = slice_step(log_of_scale, &target, 0.0);
   const double scale = exp(x), step = expm1(x);
@@ -354,6 +458,35 @@ static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
   hlm_scale_inverse(bar, k, x);
 }
 
+/* u_fk, Sigma_f <- u_fk + c u_fl, G Sigma_f G' */
+static status shear(hlm_count *m, size_t f, size_t k, size_t l,
+                    double *counts) {
+  hlm_model *bar = m->groups.bar + f;
+  const size_t q = bar->data.q;
+  const double zero = 0.0;
+  const double precision = bar->inverse[k + q * k] * bar->sums[l + q * l];
+  const double right = linalg_inner(bar->inverse + q * k, bar->sums + q * l, q);
+  double c = 0.0;
+  measure_along(m, f, k, l);
+  const block along = {1,      m->data.n,  NULL,  m->along,
+                       &right, &precision, &zero, m->data.negbinomial};
+  const status outcome = move_block(m, &along, &c, counts);
+  for (size_t j = 0; j < bar->data.groups; j++)
+    bar->state.u[k + q * j] += c * bar->state.u[l + q * j];
+  hlm_shear_inverse(bar, k, l, c);
+  return outcome;
+}
+
+static status shear_all(hlm_count *m, size_t f, double *counts) {
+  const hlm_data *bar = m->data.groups.bar + f;
+  status outcome = STATUS_OK;
+  for (size_t k = 0; !bar->diagonal && k < bar->q; k++)
+    for (size_t l = 0; outcome == STATUS_OK && l < bar->q; l++)
+      if (k != l)
+        outcome = shear(m, f, k, l, counts);
+  return outcome;
+}
+
 static status draw_bar(hlm_count *m, size_t f, double *counts) {
   hlm_model *bar = m->groups.bar + f;
   linalg_inverse_from_cholesky(bar->state.factor, bar->data.q, bar->inverse);
@@ -364,7 +497,9 @@ static status draw_bar(hlm_count *m, size_t f, double *counts) {
     return outcome;
   for (size_t k = 0; k < bar->data.q; k++)
     scale_coordinate(m, f, k);
-  return hlm_draw_covariance(bar);
+  hlm_draw_sums(bar);
+  outcome = shear_all(m, f, counts + 4);
+  return outcome == STATUS_OK ? hlm_draw_covariance(bar) : outcome;
 }
 
 /* ---- the dispersion -------------------------------------------------------------- */
@@ -452,6 +587,22 @@ static void predict(hlm_count *m) {
   }
 }
 
+/* The fixed effects that the prior bounds as much as the data do: those with more
+ * than WIDE of their prior variance at the reference.  Their posterior is far from
+ * normal where all counts of a level are 0. */
+static void find_wide(hlm_count *m) {
+  const size_t p = m->data.groups.p;
+  m->wide_count = 0;
+  for (size_t j = 0; j < p; j++) {
+    memset(m->step, 0, p * sizeof *m->step);
+    m->step[j] = 1.0;
+    linalg_solve_lower(m->factor, p, m->step);
+    const double variance = linalg_inner(m->step, m->step, p);
+    if (variance * m->data.precision[j + p * j] > WIDE)
+      m->wide[m->wide_count++] = j;
+  }
+}
+
 /* reference <- the mode of b without groups, as of a Poisson distribution */
 static status find_reference(hlm_count *m) {
   const hlm_count_data *data = &m->data;
@@ -463,7 +614,30 @@ static status find_reference(hlm_count *m) {
   open_fixed(m);
   const status outcome = find_mode(m, &fixed);
   memcpy(m->reference, m->centre, data->groups.p * sizeof *m->reference);
+  if (outcome == STATUS_OK)
+    find_wide(m);
   return outcome;
+}
+
+/* The means at the reference, times (1 + sum y) / (1 + sum of means) of the group. */
+static void expect_rows(hlm_count *m, size_t f) {
+  const hlm_count_data *data = &m->data;
+  const hlm_count_bar *rows = data->bar + f;
+  const size_t p = data->groups.p;
+  double *mean = m->expected + data->n * f;
+  for (size_t i = 0; i < data->n; i++)
+    mean[i] = exp((data->offset ? data->offset[i] : 0.0) +
+                  linalg_inner(data->x + p * i, m->reference, p));
+  for (size_t j = 0; j < data->groups.bar[f].groups; j++) {
+    double counts = 1.0, means = 1.0;
+    for (int i = rows->first[j]; i < rows->first[j + 1]; i++) {
+      const size_t row = (size_t)rows->row[i];
+      counts += weight_of(data, row) * data->y[row];
+      means += weight_of(data, row) * mean[row];
+    }
+    for (int i = rows->first[j]; i < rows->first[j + 1]; i++)
+      mean[rows->row[i]] *= counts / means;
+  }
 }
 
 status hlm_count_open(hlm_count *m, const hlm_count_data *data,
@@ -471,13 +645,17 @@ status hlm_count_open(hlm_count *m, const hlm_count_data *data,
                       void *const *bar_work, void *work) {
   m->data = *data;
   m->state = *state;
+  m->wide_count = 0;
   arena over = arena_over(work);
   void *rest = carve(m, &over);
   hlm_crossed_open(&m->groups, &data->groups, &state->groups, bar, bar_work,
                    rest);
   if (data->negbinomial)
     set_size(m);
-  return data->groups.p > 0 ? find_reference(m) : STATUS_OK;
+  const status outcome = data->groups.p > 0 ? find_reference(m) : STATUS_OK;
+  for (size_t f = 0; outcome == STATUS_OK && f < data->groups.bars; f++)
+    expect_rows(m, f);
+  return outcome;
 }
 
 status hlm_count_sweep(void *model, const scan_control *control) {
@@ -486,7 +664,7 @@ status hlm_count_sweep(void *model, const scan_control *control) {
   double *counts =
     m->state.counts + (scan_in_burnin(*m->state.sweep + 1.0, control) ? 0 : 2);
   predict(m);
-  status outcome = data->groups.p > 0 ? draw_fixed(m, counts) : STATUS_OK;
+  status outcome = data->groups.bars > 0 ? STATUS_OK : draw_fixed(m, counts);
   for (size_t f = 0; outcome == STATUS_OK && f < data->groups.bars; f++)
     outcome = draw_bar(m, f, counts);
   if (outcome == STATUS_OK)

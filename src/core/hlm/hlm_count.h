@@ -7,12 +7,15 @@
  *   t = 1 / sqrt(r) ~ half-t with df degrees of freedom and scale A,
  *
  * and the log-likelihood of row i counts v_i times.  A sweep:
- *   b | u, r, y
+ *   b | r, y                                       without bars
  *   for each bar f:
  *     u_fj | b, the other bars, Sigma_f, r, y      for each group j
- *     b | theta, ...   with theta_j = u_fj + A_fj b fixed
+ *     b | theta, ...                               theta_j = u_fj + A_fj b fixed
  *     u_fk, Sigma_f -> s u_fk, D Sigma_f D         a slice step for each term k
+ *     u_fk, Sigma_f -> u_fk + c u_fl, G Sigma_f G'  for all k != l, as in hlm.h
  *     Sigma_f | u_f
+ *   (each step of b is followed by a slice step along a line, if the prior bounds an
+ *   effect as much as the data do: find_wide())
  *   moves of nested bars (hlm_crossed.h), which leave eta as it is
  *   t | b, u, y                                    a slice step of log t
  *
@@ -25,10 +28,13 @@
  * 2019, doi:10.1007/s10107-018-1282-4, sec. 3), since the third derivatives of a row
  * do not exceed the second ones.
  *
- * The third line is the move of the centred parametrisation, the first that of the
- * other (interweaving: Yu & Meng 2011, doi:10.1198/jcgs.2011.203main).  eta_i depends
- * on b by x_i - A_fj'z_fi alone (`within`).  Where this is 0, as for an intercept or a
- * predictor of the groups, the step draws from a normal conditional.
+ * With M_i the curvature of row i at a rough estimate of its mean,
+ *   A_fj = (Sigma_f^-1 + sum z_i M_i z_i')^-1 sum z_i M_i x_i'
+ * over the rows of the group: if rows were normal with precisions M_i, u_fj | b would
+ * have the mean -A_fj b + const., theta_j would not depend on b, and b would be drawn
+ * with u_f integrated out (a partially centred parametrisation: Papaspiliopoulos,
+ * Roberts & Skold 2007, doi:10.1214/088342307000000014).  Given theta, eta_i depends
+ * on b by x_i - A_fj'z_fi.  A depends on Sigma_f, r and the data alone.
  *
  * F bars, p fixed effects, n rows, J groups, q terms of a bar; column-major.      */
 #ifndef GIBBSITE_HLM_COUNT_H
@@ -44,8 +50,6 @@ typedef struct {
   const int *first; /* J + 1: the rows of group j: row[first[j]], ...       */
   const int *row;   /* n                                                    */
   const double *z;  /* q x n: in the order of `row`                         */
-  const double *shift;  /* q x p x J: A                                     */
-  const double *within; /* p x n: x - A'z                                   */
 } hlm_count_bar;
 
 typedef struct {
@@ -75,9 +79,12 @@ typedef struct {
   hlm_count_data data;
   hlm_count_state state;
   hlm_crossed groups; /* Sigma and the nested bars                          */
-  double size, log_size;             /* r; used if negbinomial              */
-  double *eta, *base, *along;        /* n                                   */
-  double *reference;                 /* p: the mode without groups          */
+  double size, log_size;      /* r; used if negbinomial              */
+  double *eta, *base, *along; /* n                                   */
+  double *reference; /* p: the mode without groups                        */
+  size_t *wide, wide_count; /* effects with slice steps of their own          */
+  double *expected; /* n x F: the rough estimates of the means           */
+  double *shift, *within; /* the most q p J: A;  p x n: x - A'z             */
   double *right, *precision, *theta; /* p, p x p, the most q J              */
   double *centre, *factor, *step;    /* the most p or q: w, w x w, w        */
   double *trial, *gap;               /* w                                   */
