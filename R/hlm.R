@@ -156,7 +156,8 @@
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       se = NULL, offset = NULL, subset = NULL,
-                      na_action = "fail", contrasts = NULL, draws = NULL,
+                      na_action = "fail", contrasts = NULL,
+                      errors = c("normal", "t"), draws = NULL,
                       burnin = 1000, thin = 1, chains = 4, inits = NULL,
                       keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
@@ -166,6 +167,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
   prior <- check_hlm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
   user_call <- call_with_formula(match.call(), formula, "gibbs_hlm")
   action <- check_na_action(na_action, call)
@@ -173,7 +175,16 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   frame <- hlm_frame_of_call(
     formula, rows, user_call, action, contrasts, parent.frame(), call
   )
-  model <- if (is.null(frame$bars)) {
+  model <- if (errors == "t") {
+    if (frame$known) {
+      abort_argument(
+        c("{.arg se} must be NULL with {.code errors = \"t\"}.",
+          i = "With known standard errors the errors are normal."),
+        call = call
+      )
+    }
+    hlm_t_model(frame, prior, call)
+  } else if (is.null(frame$bars)) {
     hlm_model(frame, prior, running$keep, call)
   } else {
     hlm_crossed_model(frame, prior, call)
@@ -183,7 +194,10 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
 
 check_hlm_prior <- function(prior, call) {
   check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
-  remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
+  remade(
+    prior, hlm_prior, "hlm_prior()", arg = "prior", call = call,
+    needed = needed_fields(hlm_prior)
+  )
 }
 
 # `se` as an expression in the call, before rows are left out.

@@ -143,6 +143,7 @@ gibbs_lm <- function(x, ...) {
 gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
                              weights = NULL, offset = NULL, subset = NULL,
                              na_action = "fail", contrasts = NULL,
+                             errors = c("normal", "t"),
                              draws = NULL, burnin = 1000, thin = 1, chains = 4,
                              inits = NULL, keep = NULL,
                              cores = getOption("mc.cores", 1L), seed = NULL,
@@ -151,6 +152,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- lm_running(
     prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
@@ -163,14 +165,16 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_measurements, call)
-  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  make <- if (errors == "t") lm_t_model else lm_model
+  model <- make(parts, prior, check_drawn(running$keep, parts), call)
   run_chains(model, running, user_call, call)
 }
 
 #' @rdname gibbs_lm
 #' @export
 gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
-                             offset = NULL, na_action = "fail", draws = NULL,
+                             offset = NULL, na_action = "fail",
+                             errors = c("normal", "t"), draws = NULL,
                              burnin = 1000, thin = 1, chains = 4, inits = NULL,
                              keep = NULL, cores = getOption("mc.cores", 1L),
                              seed = NULL, checkpoint = NULL, stop_when = NULL,
@@ -178,6 +182,7 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- lm_running(
     prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
@@ -187,7 +192,8 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
     na_action, call, frame = FALSE, further = "impute"
   )
   parts <- matrix_parts(x, y, weights, offset, action, as_measurements, call)
-  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  make <- if (errors == "t") lm_t_model else lm_model
+  model <- make(parts, prior, check_drawn(running$keep, parts), call)
   run_chains(model, running, user_call, call)
 }
 

@@ -60,7 +60,10 @@ model_words.default <- function(model) {
   c(
     if (any(nchar(words) > 60L)) paste0(substr(words, 1L, 57L), "...") else
       words,
-    if (link != "logit") paste0("link = \"", link, "\"")
+    if (link != "logit") paste0("link = \"", link, "\""),
+    if (!is.null(model$design$errors)) {
+      paste0("errors = \"", model$design$errors, "\"")
+    }
   )
 }
 

@@ -246,7 +246,7 @@ find_parameters.gibbsite_fit <- function(x, effects = "all", component = "all",
     conditional = coefficients,
     random = grep("^(sd|cor)\\[", others, value = TRUE),
     sigma = intersect(others, "sigma"),
-    auxiliary = intersect(others, c("lambda", "tau"))
+    auxiliary = intersect(others, c("lambda", "tau", "nu"))
   )
   if (!is.null(parameters)) {
     out <- lapply(out, function(v) grep(parameters, v, value = TRUE))

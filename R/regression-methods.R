@@ -183,7 +183,7 @@ sigma.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   response <- model_response(fit_part(object, "model"))
   scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
-  if (is.null(scale)) NextMethod() else mean(scale)
+  if (is.null(scale)) NextMethod() else mean(cbind(scale)[, 1L])
 }
 
 #' @rdname regression-data
@@ -324,6 +324,7 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
     return(cbind(as.data.frame(newdata), prediction))
   }
   prediction$.resid <- unname(stats::residuals(x))
+  prediction$.weight <- outlier_weights(x)
   own <- data %||% model$frame$model
   if (is.null(own)) {
     return(prediction)
