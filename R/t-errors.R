@@ -269,7 +269,7 @@ simulate_data.t_errors_model <- function(model, state) {
 # o + x'b + sum z'u of each row.
 t_predictor <- function(model, state) {
   frame <- model$frame
-  eta <- drop(frame$x %*% state_coefficients(model, state)) +
+  eta <- drop(frame$x %*% coefficients_of_state(model, state)) +
     (frame$offset %||% 0)
   first <- 0
   for (bar in frame$bars %||% if (!is.null(frame$z)) list(frame)) {
@@ -290,7 +290,7 @@ model_quantities.t_errors_model <- function(model, state) {
   each <- response_log_lik(
     model_response(model), t(t_predictor(model, state)), frame, scale
   )
-  state$b <- state_coefficients(model, state)
+  state$b <- coefficients_of_state(model, state)
   c(
     t_effects(model, state), sigma = state$sigma,
     nu = if (is.null(model$prior$nu)) state$nu,
