@@ -158,7 +158,7 @@ coda::as.mcmc.list
 #' | `lm(y ~ x, d)` | [gibbs_lm()]: `gibbs_lm(y ~ x, d)` |
 #' | `glm(y ~ x, binomial, d)` | [gibbs_logistic()]: `gibbs_logistic(y ~ x, d)`; by an approximation [laplace_logistic()] |
 #' | `lme4::lmer()` | [gibbs_hlm()] with the same formula |
-#' | `lme4::glmer(family = binomial)` | [gibbs_logistic()] with the same formula, one grouping factor |
+#' | `lme4::glmer(family = binomial)` | [gibbs_logistic()] with the same formula |
 #' | `lme4::fixef()`, `ranef()`, `VarCorr()` | the same, see [fixef.gibbsite_regression()] |
 #' | `rstanarm::stan_glm()`, `stan_glmer()`, `brms::brm()` | [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] |
 #' | `MCMCpack::MCMCregress()`, `MCMClogit()` | [gibbs_lm()], [gibbs_logistic()] |

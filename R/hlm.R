@@ -20,7 +20,7 @@
 #' groups. `(x || group)` makes \eqn{\Sigma} diagonal: the deviations of all
 #' columns are independent (also those of the levels of a factor). The groups
 #' can be given by two variables, `(1 | a:b)`. For successes and failures
-#' [gibbs_logistic()] takes such formulas, with one grouping factor.
+#' [gibbs_logistic()] takes such formulas.
 #'
 #' There may be several bars, crossed or nested: `(1 | student) + (1 |
 #' lecturer)`, `(1 | school/class)`, which is `(1 | school) + (1 |

@@ -37,11 +37,16 @@
 #' variances, \eqn{\Sigma} the half-t prior of its fields `group_df` and
 #' `group_scale`.
 #'
-#' The columns are those of [gibbs_hlm()] with `keep = "w"`: the coefficients of
-#' the groups, `w[k,j]`, are always stored. Convergence is judged on all other
-#' columns and on the coefficients of at most 20 groups. An entry of `inits` is
-#' a list with `Sigma`. The methods of such a fit are those of other
-#' regressions, and [nlme::ranef()] and the like: see
+#' There may be several bars, crossed or nested, as in [gibbs_hlm()]. Each has
+#' deviations with a covariance matrix of its own. The Rasch model of answers to
+#' the items of a test is `y ~ 1 + (1 | person) + (1 | item)`.
+#'
+#' The columns are those of [gibbs_hlm()]. With one bar the coefficients of the
+#' groups, `w[k,j]`, are always stored, with several the deviations, `u[f,k,j]`.
+#' Convergence is judged on all other columns and on at most 20 groups of each
+#' factor. An entry of `inits` is a list with `Sigma`, for several bars a list of
+#' matrices with the names of the factors. The methods of such a fit are those of
+#' other regressions, and [nlme::ranef()] and the like: see
 #' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:
@@ -90,9 +95,8 @@
 #' @param link `"logit"` (default) or `"probit"`. All methods of the fit use it.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
-#' @return An object of class `gibbs_logistic` (with groups
-#'   `gibbs_hlm_binomial`), a `gibbsite_fit` and a [coda::mcmc.list]: one matrix
-#'   of draws for each chain. See
+#' @return An object of class `gibbs_logistic`, a `gibbsite_fit` and a
+#'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
 #'   [plot.gibbsite_regression()], [coef.gibbsite_regression()],
 #'   [log_lik.gibbsite_regression()].
@@ -100,15 +104,19 @@
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
 #' `gibbsite_error_infinite` for the data, `gibbsite_error_size` for more than
-#' \eqn{10^8}{10^8} trials, `gibbsite_error_formula` for several
-#' bars or nested groups, `gibbsite_error_collinear` and
-#' `gibbsite_error_separated` for a flat prior. A search for the mode that fails
+#' \eqn{10^8}{10^8} trials, `gibbsite_error_formula` for a formula that cannot
+#' be read, `gibbsite_error_collinear` and `gibbsite_error_separated` for a flat
+#' prior. A search for the mode that fails
 #' is an error of class `gibbsite_error_numeric`. A chain that fails raises
 #' `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references
 #' Polson NG, Scott JG, Windle J (2013). Bayesian inference for logistic models
 #' using Polya-Gamma latent variables. *Journal of the American Statistical
 #' Association* 108, 1339-1349. \doi{10.1080/01621459.2013.829001}
+#'
+#' Papaspiliopoulos O, Roberts GO, Zanella G (2020). Scalable inference for
+#' crossed random effects models. *Biometrika* 107, 25-40.
+#' \doi{10.1093/biomet/asz058}
 #'
 #' Albert JH, Chib S (1993). Bayesian analysis of binary and polychotomous
 #' response data. *Journal of the American Statistical Association* 88, 669-679.

@@ -162,7 +162,7 @@
 #' @section Logistic and probit regression with groups:
 #' A sweep has three steps.
 #'
-#' 1. For each term \eqn{k} before the bar a scale \eqn{s}, by a slice step:
+#' 1. For each bar and each term \eqn{k} before it a scale \eqn{s}, by a slice step:
 #'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with
 #'    \eqn{\Sigma} scaled alike.
 #' 2. The latent variables of step 1 above, given \eqn{\eta}{eta}. With them
@@ -170,7 +170,8 @@
 #'    \eqn{\kappa_i/\omega_i}{kappa_i / omega_i} with
 #'    \eqn{1/\omega_i}{1 / omega_i} (logit), or the mean of its
 #'    \eqn{z_{ij}}{z_ij} with \eqn{1/m_i}{1 / m_i} (probit).
-#' 3. A sweep of [gibbs_hlm()] for these responses.
+#' 3. A sweep of [gibbs_hlm()] for these responses. With several bars, which it
+#'    takes one after the other, they are the same ones for all bars.
 #'
 #' @section Search for the mode of a logistic regression:
 #' `method = "newton"` takes steps \eqn{\Sigma(w) L'(w)}{Sigma(w) L'(w)}, each

@@ -30,15 +30,22 @@ twin_latent_groups <- function(model, state, wrong = "") {
       )
     }, numeric(2))
     v <- latent[1, ]
+    if (wrong == "unweighted") v[] <- 1
     y <- latent[2, ] - if (wrong == "offset_left") 0 else o[i]
-    root <- if (wrong == "unweighted") rep(1, length(v)) else sqrt(v)
-    z <- unname(root * frame$z[i, , drop = FALSE])
-    list(
-      x = unname(root * frame$x[i, , drop = FALSE]), z = z, y = root * y,
-      v = rep(1, length(i)),
-      basis = if (length(i) > q) z %*% solve(qr.R(qr(z))) else diag(length(i))
+    twin_latent_group(
+      frame$x[i, , drop = FALSE], frame$z[i, , drop = FALSE], v, y
     )
   })
+}
+
+# A group of twin_hlm_sweep() with responses y of precisions v.
+twin_latent_group <- function(x, z, v, y) {
+  z <- unname(sqrt(v) * z)
+  n <- nrow(z)
+  list(
+    x = unname(sqrt(v) * x), z = z, y = sqrt(v) * y, v = rep(1, n),
+    basis = if (n > ncol(z)) z %*% solve(qr.R(qr(z))) else diag(n)
+  )
 }
 
 # Precision and value.
@@ -65,6 +72,10 @@ twin_binomial_log_lik <- function(model, b, u) {
   u <- u[, frame$group, drop = FALSE]
   eta <- drop(frame$x %*% b) + colSums(t(frame$z) * u) +
     (if (is.null(frame$offset)) 0 else frame$offset)
+  twin_shares_log_lik(frame, eta)
+}
+
+twin_shares_log_lik <- function(frame, eta) {
   f <- if (frame$link == "logit") stats::plogis else stats::pnorm
   each <- frame$success * f(eta, log.p = TRUE) +
     (frame$total - frame$success) * f(eta, lower.tail = FALSE, log.p = TRUE)
@@ -106,6 +117,97 @@ twin_binomial_sweeps <- function(model, state, n, wrong = "") {
     rows[i, ] <- step$row
     rows[i, match("log_lik", model$columns)] <- model$frame$constant +
       twin_binomial_log_lik(model, state$b, matrix(state$u, model$data$q))
+  }
+  rows
+}
+
+# ---- several bars ----------------------------------------------------------------
+
+# The scale steps of all bars, the latent responses of all rows, twin_hlm_sweep()
+# for each bar with these less the effects of the others, and the moves of nested
+# bars.
+#
+# `wrong` names a mistake to be made:
+#   others_left   the effects of the other bars are left in the latent responses
+#   latent_kept   those of the first sweep stay
+#   bar_left      they are drawn without the effects of the last bar
+#   own_scales    a scale step sees the effects of its own bar alone
+twin_bars_sweeps <- function(model, state, n, wrong = "") {
+  frame <- model$frame
+  data <- model$data
+  used <- which(frame$total > 0)
+  o <- if (is.null(frame$offset)) 0 * frame$y else frame$offset
+  q <- lengths(lapply(model$layout, `[[`, "bar"))
+  l <- split(state$factor, rep(seq_along(q), q^2))
+  u <- lapply(gibbsite:::model_places(model), function(at) state$u[at])
+  b <- state$b
+  part <- function(f, u) {
+    bar <- frame$bars[[f]]
+    rowSums(bar$z * t(matrix(u[[f]], q[[f]])[, bar$group, drop = FALSE]))
+  }
+  sum_of <- function(bars, u) Reduce(`+`, lapply(bars, part, u), 0 * frame$y)
+  latent <- NULL
+  rows <- matrix(0, n, length(model$columns))
+  for (sweep in seq_len(n)) {
+    for (f in seq_along(q)) {
+      inverse <- solve(tcrossprod(matrix(l[[f]], q[[f]])))
+      order <- if (data$bars[[f]]$diagonal == 1) 1 else q[[f]]
+      seen <- if (wrong == "own_scales") f else seq_along(q)
+      for (k in seq_len(q[[f]])) {
+        scaled <- function(s, x) {
+          x <- matrix(x, q[[f]])
+          x[k, ] <- s * x[k, ]
+          as.double(x)
+        }
+        s <- twin_slice(function(s) {
+          u[[f]] <- scaled(s, u[[f]])
+          twin_shares_log_lik(
+            frame, o + drop(frame$x %*% b) + sum_of(seen, u)
+          ) + twin_scale_prior(data$bars[[f]], inverse, k, s) + order * log(s)
+        }, 1)
+        u[[f]] <- scaled(s, u[[f]])
+        l[[f]] <- scaled(s, l[[f]])
+        inverse[k, ] <- inverse[k, ] / s
+        inverse[, k] <- inverse[, k] / s
+      }
+    }
+    seen <- if (wrong == "bar_left") seq_along(q)[-length(q)] else seq_along(q)
+    eta <- o + drop(frame$x %*% b) + sum_of(seen, u)
+    if (is.null(latent) || wrong != "latent_kept") {
+      latent <- vapply(used, function(i) {
+        twin_latent_response(
+          frame$success[[i]], frame$total[[i]], eta[[i]], frame$link, ""
+        )
+      }, numeric(2))
+    }
+    for (f in seq_along(q)) {
+      bar <- frame$bars[[f]]
+      others <- if (wrong == "others_left") integer() else
+        setdiff(seq_along(q), f)
+      y <- latent[2, ] - (o + sum_of(others, u))[used]
+      groups <- lapply(seq_along(bar$levels), function(j) {
+        at <- which(bar$group[used] == j)
+        twin_latent_group(
+          frame$x[used[at], , drop = FALSE], bar$z[used[at], , drop = FALSE],
+          latent[1, at], y[at]
+        )
+      })
+      own <- list(data = data$bars[[f]], layout = model$layout[[f]])
+      step <- twin_hlm_sweep(own, groups, list(factor = l[[f]], beta = 1))
+      b <- step$state$b
+      l[[f]] <- step$state$factor
+      u[[f]] <- step$state$u
+    }
+    for (nest in data$nesting) {
+      moved <- twin_nested_moves(model, nest, l, u)
+      l <- moved$l
+      u <- moved$u
+    }
+    rows[sweep, ] <- c(
+      b, twin_bars_covariances(model, l), data$constant + twin_shares_log_lik(
+        frame, o + drop(frame$x %*% b) + sum_of(seq_along(q), u)
+      ), unlist(u)
+    )
   }
   rows
 }
@@ -152,6 +254,33 @@ hlm_binomial_mutants <- list(
   }),
   link = data_mutant(function(data) {
     data$probit <- 1
+    data
+  })
+)
+
+# A mistake in what the bars know of each other, and of the responses.
+bars_mutants <- list(
+  # the rows of the second bar are in the groups of others
+  rows = data_mutant(function(data) {
+    data$bars[[2]]$row <- rev(data$bars[[2]]$row)
+    data
+  }),
+  # a trial more in every row
+  trials = data_mutant(function(data) {
+    data$response$total <- data$response$total + 1
+    data
+  }),
+  # more groups than there are
+  degrees = data_mutant(function(data) {
+    data$bars[[2]]$df <- data$bars[[2]]$df + 3
+    data
+  }),
+  scale = data_mutant(function(data) {
+    data$bars[[1]]$scale <- 2 * data$bars[[1]]$scale
+    data
+  }),
+  offset = data_mutant(function(data) {
+    data$offset <- numeric()
     data
   })
 )

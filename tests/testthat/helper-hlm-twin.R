@@ -60,6 +60,7 @@ twin_hlm_sweep <- function( # nolint: cyclocomp_linter.
     precision <- diag(data$precision, p)
     right <- data$precision * data$mean
     for (g in groups) {
+      if (length(g$y) == 0) next
       inverse <- if (wrong == "fixed_given_u") {
         diag(beta, length(g$y))
       } else {
@@ -100,8 +101,10 @@ twin_hlm_sweep <- function( # nolint: cyclocomp_linter.
     start <- l %*% e[[j]]$u
     gap <- g$y - g$x %*% b - g$z %*% start -
       g$basis %*% e[[j]]$rows / sqrt(beta)
-    u[[j]] <- start +
-      tcrossprod(l) %*% t(g$z) %*% solve(covariance(g, beta), gap)
+    # a group without observations has the prior
+    u[[j]] <- if (length(gap) == 0) start else {
+      start + tcrossprod(l) %*% t(g$z) %*% solve(covariance(g, beta), gap)
+    }
     residual[[j]] <- g$y - g$x %*% b - g$z %*% u[[j]]
   }
   inverse <- solve(tcrossprod(l))
@@ -287,14 +290,9 @@ twin_crossed_sweep <- function(model, state) {
     beta <- twin_gamma(model$data$shape + length(gap) / 2) /
       (model$data$rate + sum(v * gap^2) / 2)
   }
-  covariances <- Map(function(l, q) tcrossprod(matrix(l, q)), l, q)
   list(
     row = c(
-      effects, unlist(Map(function(sigma, design) {
-        c(sqrt(diag(sigma)), if (!design$diagonal) {
-          stats::cov2cor(sigma)[lower.tri(sigma)]
-        })
-      }, covariances, model$layout)),
+      effects, twin_bars_covariances(model, l),
       if (model$data$known == 0) 1 / sqrt(beta),
       sum(stats::dnorm(gap, 0, 1 / sqrt(beta * v), log = TRUE)), unlist(u)
     ),
@@ -302,6 +300,16 @@ twin_crossed_sweep <- function(model, state) {
       factor = unlist(l), beta = beta, b = effects, u = unlist(u)
     )
   )
+}
+
+# Standard deviations and correlations of each bar.
+twin_bars_covariances <- function(model, l) {
+  unlist(Map(function(l, design) {
+    sigma <- tcrossprod(matrix(l, length(design$bar)))
+    c(sqrt(diag(sigma)), if (!design$diagonal) {
+      stats::cov2cor(sigma)[lower.tri(sigma)]
+    })
+  }, l, model$layout))
 }
 
 # Bar g is nested in bar f.

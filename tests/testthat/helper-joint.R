@@ -91,7 +91,8 @@ twin_numbers <- function(model) {
     hlm_model = of_rows(twin_hlm_sweeps),
     hlm_crossed_model = of_rows(twin_crossed_sweeps),
     logistic_model = of_rows(twin_logistic_sweeps),
-    hlm_binomial_model = of_rows(twin_binomial_sweeps)
+    hlm_binomial_model = of_rows(twin_binomial_sweeps),
+    hlm_crossed_binomial_model = of_rows(twin_bars_sweeps)
   )
 }
 
@@ -358,6 +359,16 @@ joint_cases_of_regression <- function() {
       gibbs_logistic(cbind(s, f) ~ x + (x | g), d, shares, link = "probit",
                      offset = o, burnin = 100),
       hlm_binomial_mutants[c("scale", "variance", "offset", "trials")]
+    ),
+    joint_case(
+      "gibbs_logistic", "crossed factors",
+      gibbs_logistic(cbind(s, f) ~ z + (x | g) + (1 | h), d, shares,
+                     offset = o, burnin = 100), bars_mutants
+    ),
+    joint_case(
+      "gibbs_logistic", "nested factors",
+      gibbs_logistic(cbind(s, f) ~ x + (1 | g / h), d, shares, link = "probit",
+                     burnin = 100), nested_mutants["parent"]
     )
   )
 }

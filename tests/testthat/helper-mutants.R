@@ -38,6 +38,9 @@ families_of_mutants <- function() {
     hlm_model = list(hlm_mutants, list()),
     hlm_crossed_model = list(c(crossed_mutants, nested_mutants), list()),
     hlm_binomial_model = list(hlm_binomial_mutants, list()),
+    hlm_crossed_binomial_model = list(
+      c(bars_mutants, nested_mutants["parent"]), list()
+    ),
     logistic_model = list(logistic_mutants, list())
   )
 }

@@ -226,7 +226,6 @@ test_that("mistakes are named", {
     gibbs_logistic(y ~ x + (1 | g), data)
     gibbs_logistic(hit ~ x + (1 | g), data, weights = v)
     gibbs_logistic(hit ~ x + (1 | g), data, logistic_prior(diag(2)))
-    gibbs_logistic(hit ~ x + (1 | g) + (1 | f), data)
     gibbs_logistic(hit ~ x + (1 | g), data, inits = list(list(u = 1)))
     posterior_predict(fit, trials = 3)
     gibbs_logistic(hit ~ (1 | g), data, logistic_prior(group_df = -1))

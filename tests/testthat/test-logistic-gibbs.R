@@ -372,8 +372,6 @@ test_that("mistakes in the arguments are named", {
     gibbs_logistic(x, mtcars$am, link = 1)
     gibbs_logistic(~wt, mtcars)
     gibbs_logistic(Species ~ Sepal.Width, iris)
-    gibbs_logistic(am ~ wt + (1 | cyl) + (1 | gear), mtcars)
-    gibbs_logistic(am ~ wt + (1 | cyl / gear), mtcars)
     gibbs_logistic(
       am ~ wt + (1 | cyl), mtcars, logistic_prior(slope_variance = Inf)
     )

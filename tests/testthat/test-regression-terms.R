@@ -233,8 +233,8 @@ test_that("the dot is the columns but those of the response and the groups", {
 test_that("a dot or bars that cannot be read have an error with a way out", {
   expect_gibbsite_error(class = "gibbsite_error_formula", {
     gibbs_hlm(y ~ z + (x | g) + (x - 1 | g) + (0 + z || g), rows)
-    gibbs_logistic(b ~ (0 + x | g) + (0 + z | g), rows)
-    gibbs_logistic(b ~ (1 | g) + (1 | k), rows)
+    gibbs_logistic(b ~ (0 + x | g) + (x - 1 | g), rows)
+    gibbs_logistic(b ~ (1 | g + k), rows)
     gibbs_hlm(y ~ (1 | g) + (1 | g), rows)
     gibbs_hlm(y ~ x + (1 | .), rows)
     gibbs_hlm(y ~ log(.) + (1 | g), rows)
