@@ -101,7 +101,7 @@ hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
 
 # The coefficients of the groups are stored.
 #' @exportS3Method
-stored_draws.hlm_t_model <- function(model, draws) {
+model_stored_draws.hlm_t_model <- function(model, draws) {
   data <- model$data
   first <- ncol(draws) - data$q * data$groups
   for (k in which(data$fixed_at >= 0L)) {
@@ -125,7 +125,7 @@ model_invariants.hlm_t_model <- function(model, draws) {
 }
 
 #' @exportS3Method
-t_effects.hlm_model <- function(model, state) group_quantities(model, state)
+model_effects.hlm_model <- function(model, state) group_quantities(model, state)
 
 #' @exportS3Method
 predictor_group_log_lik.hlm_t_model <- function(model, draws, call) {
@@ -140,7 +140,7 @@ predictor_group_log_lik.hlm_t_model <- function(model, draws, call) {
 # ---- Several bars ------------------------------------------------------------
 
 #' @exportS3Method
-t_effects.hlm_crossed_model <- function(model, state) {
+model_effects.hlm_crossed_model <- function(model, state) {
   bars_quantities(model, state)
 }
 

@@ -92,7 +92,7 @@ lm_t_data <- function(frame, prior, design) {
 }
 
 #' @exportS3Method
-t_effects.lm_model <- function(model, state) {
+model_effects.lm_model <- function(model, state) {
   stats::setNames(state$b, model$coefficients)
 }
 

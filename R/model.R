@@ -391,6 +391,12 @@ predictor_group_log_lik <- function(model, draws, call) {
   UseMethod("predictor_group_log_lik")
 }
 
+# Of a regression with t errors: the draws as they are stored, of those that C
+# gives with the coefficients in the units of the data; and the quantities of a
+# state without those of the errors, `state$b` in these units.
+model_stored_draws <- function(model, draws) UseMethod("model_stored_draws")
+model_effects <- function(model, state) UseMethod("model_effects")
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.

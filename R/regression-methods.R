@@ -371,6 +371,32 @@ simulate.gibbsite_regression <- function(object, nsim = 1, seed = NULL, ...) {
   simulated_columns(nsim, seed, names, respond, call)
 }
 
+# The posterior mean of lambda_i of each row; NA where there is no response.
+# NULL for other errors.
+outlier_weights <- function(fit) {
+  model <- fit_part(fit, "model")
+  response <- model_response(model)
+  if (!inherits(response, "t_response")) {
+    return(NULL)
+  }
+  frame <- check_frame(model)
+  draws <- do.call(rbind, chain_matrices(fit))
+  scale <- response_scale(response, draws)
+  rows <- rows_to_predict(
+    model, NULL, NULL, NULL, FALSE, rlang::current_env()
+  )
+  weights <- frame$weights %||% rep(1, length(frame$y))
+  out <- numeric(length(frame$y))
+  for (i in row_blocks(length(out), nrow(draws), most = 1e6)) {
+    eta <- predictor_at_draws(model, draws, rows_at_places(rows, i))
+    away <- (rep(frame$y[i], each = nrow(draws)) - eta) / scale[, "sigma"]
+    square <- away^2 * rep(weights[i], each = nrow(draws))
+    out[i] <- colMeans((scale[, "nu"] + 1) / (scale[, "nu"] + square))
+  }
+  out[!rows_used(frame)] <- NA
+  out
+}
+
 # ---- Call and data -----------------------------------------------------------
 
 # A model without the environments of its formulas.

@@ -101,7 +101,7 @@ in_units_of_data <- function(data, b) {
   b
 }
 
-state_coefficients <- function(model, state) {
+coefficients_of_state <- function(model, state) {
   drop(in_units_of_data(model$data, t(state$b)))
 }
 
@@ -166,16 +166,13 @@ model_sweeps.t_errors_model <- function(model, state, n, control) {
   if (length(run$draws) > 0L) {
     at <- seq_len(data$p)
     run$draws[, at] <- in_units_of_data(data, run$draws[, at, drop = FALSE])
-    run$draws <- stored_draws(model, run$draws)
+    run$draws <- model_stored_draws(model, run$draws)
   }
   run
 }
 
-# The draws as they are stored, of those that C gives with b in the units of the
-# data and the deviations of the groups.
-stored_draws <- function(model, draws) UseMethod("stored_draws")
 #' @exportS3Method
-stored_draws.t_errors_model <- function(model, draws) draws
+model_stored_draws.t_errors_model <- function(model, draws) draws
 
 #' @exportS3Method
 model_check_init.t_errors_model <- function(model, init, where, call) {
@@ -292,41 +289,9 @@ model_quantities.t_errors_model <- function(model, state) {
   )
   state$b <- coefficients_of_state(model, state)
   c(
-    t_effects(model, state), sigma = state$sigma,
+    model_effects(model, state), sigma = state$sigma,
     nu = if (is.null(model$prior$nu)) state$nu,
     lambda = if (length(state$lambda) > 0L) state$lambda,
     log_lik = sum(each[rows_used(frame)])
   )
-}
-
-# The coefficients and what belongs to the groups; state$b: in the units of the
-# data.
-t_effects <- function(model, state) UseMethod("t_effects")
-
-# ---- Weights of observations -------------------------------------------------
-
-# The posterior mean of lambda_i of each row; NA where there is no response.
-# NULL for other errors.
-outlier_weights <- function(fit) {
-  model <- fit_part(fit, "model")
-  response <- model_response(model)
-  if (!inherits(response, "t_response")) {
-    return(NULL)
-  }
-  frame <- check_frame(model)
-  draws <- do.call(rbind, chain_matrices(fit))
-  scale <- response_scale(response, draws)
-  rows <- rows_to_predict(
-    model, NULL, NULL, NULL, FALSE, rlang::current_env()
-  )
-  weights <- frame$weights %||% rep(1, length(frame$y))
-  out <- numeric(length(frame$y))
-  for (i in row_blocks(length(out), nrow(draws), most = 1e6)) {
-    eta <- predictor_at_draws(model, draws, rows_at_places(rows, i))
-    away <- (rep(frame$y[i], each = nrow(draws)) - eta) / scale[, "sigma"]
-    square <- away^2 * rep(weights[i], each = nrow(draws))
-    out[i] <- colMeans((scale[, "nu"] + 1) / (scale[, "nu"] + square))
-  }
-  out[!rows_used(frame)] <- NA
-  out
 }
