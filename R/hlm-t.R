@@ -72,7 +72,8 @@ hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
   prior <- priors[[1L]]
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   y <- (frame$y - (frame$offset %||% 0))[used]
-  centre <- measure_response(y, weights, length(design$intercept) == 1L)$centre
+  # a state must not depend on the responses
+  centre <- if (length(design$intercept) == 1L) prior$intercept_mean else 0
   fixed <- c(
     scaled_design(frame, design), scaled_fixed_prior(prior, design, centre),
     list(

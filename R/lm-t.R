@@ -59,7 +59,8 @@ lm_t_data <- function(frame, prior, design) {
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   y <- (frame$y - (frame$offset %||% 0))[used]
   intercept <- length(design$intercept) == 1L
-  centre <- measure_response(y, weights, intercept)$centre
+  # a state must not depend on the responses
+  centre <- if (intercept) prior$intercept_mean else 0
   p <- length(design$columns)
   at <- design$slopes
   numbers <- function(own, slopes, alpha) {

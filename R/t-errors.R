@@ -2,7 +2,8 @@
 # src/core/hlm/hlm_t.h and hlm_latent.h have the mathematics. The classes
 # lm_t_model (R/lm-t.R), hlm_t_model and hlm_crossed_t_model (R/hlm-t.R) are
 # t_errors_model too. C has the fixed effects in units of their scales, with
-# those and the responses centred; so has a state.
+# the former centred and the responses less the prior mean of the intercept; so
+# has a state.
 
 error_types <- c("normal", "t")
 
