@@ -69,6 +69,9 @@
 #'   it.
 #' @param intercept_mean,intercept_sd `NULL` or a number, positive for
 #'   `intercept_sd`, in units of the response.
+#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
+#'   freedom of the errors. `NULL` draws them, with the prior
+#'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `hlm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class

@@ -103,6 +103,9 @@
 #'   or several as for `scale`: the mean \eqn{m_j}{m_j} (default 0), the width
 #'   \eqn{t_j}{t_j} (positive), or a positive factor of the default width. A
 #'   slope with a `slope_sd` takes neither `scale` nor `slope_scale`.
+#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
+#'   freedom of the errors. `NULL` draws them, with the prior
+#'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `lm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range, or a field of the other type,

@@ -152,12 +152,18 @@ model_density.lm_t_model <- function(model) {
       frame <- frame_rows(model$frame, which(rows_used(model$frame)))
       # the coordinates of lm_point()
       normal <- lm_point(model, cbind(at$w, at$scale[, 1L], at$lambda))
-      rowSums(log_lik(at, frame)) + lm_log_prior(model, normal) +
-        if (is.null(prior$nu)) {
+      out <- rowSums(log_lik(at, frame)) + lm_log_prior(model, normal)
+      if (is.null(prior$nu)) {
+        out <- out +
           stats::dgamma(at$scale[, 2L], nu_shape, nu_rate, log = TRUE)
-        } else {
-          0
-        }
+      }
+      # without slopes there is no lambda
+      if (!"lambda" %in% columns) {
+        out <- out - stats::dgamma(
+          1, prior$slope_shape, prior$slope_rate, log = TRUE
+        )
+      }
+      out
     },
     log_lik = function(x, i) {
       frame <- model$frame

@@ -53,7 +53,8 @@ predictor_coefficients.default <- function(model, fit) {
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
 #' posterior covariance matrix, `confint()` central posterior intervals and
 #' `sigma()`, of normal responses, the posterior mean of the standard deviation
-#' of an observation of weight 1 (1 with known standard errors). With groups
+#' of an observation of weight 1 (1 with known standard errors; of t errors it is
+#' the scale). With groups
 #' `coef()` are the coefficients of each group, see [fixef.gibbsite_regression],
 #' and `confint()` has all parameters. (For [laplace_logistic()] see
 #' [coef.gibbsite_laplace()].)
@@ -290,7 +291,7 @@ with_responses <- function(model, data, what, remake, call,
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
 #'   for the fit's own data `.resid` (for binomial responses deviance
-#'   residuals).
+#'   residuals) and with t errors `.weight`, near 0 for outliers: see [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.gibbsite_regression()].

@@ -17,7 +17,7 @@
 trust_helpers <- function(folder) {
   twins <- paste0(
     c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "lda", "lm",
-      "logistic", "logistic-gibbs", "philox"), "-twin"
+      "logistic", "logistic-gibbs", "philox", "t"), "-twin"
   )
   names <- c("exact", twins, "joint", "known", "run")
   file.path(folder, paste0("helper-", names, ".R"))

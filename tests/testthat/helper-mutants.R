@@ -41,6 +41,8 @@ families_of_mutants <- function() {
     hlm_crossed_binomial_model = list(
       c(bars_mutants, nested_mutants["parent"]), list()
     ),
+    hlm_t_model = list(t_mutants, list()),
+    hlm_crossed_t_model = list(t_mutants["noise"], list()),
     logistic_model = list(logistic_mutants, list())
   )
 }
