@@ -219,6 +219,10 @@ model_labelled.hlm_binomial_model <- function(model, invariants) character()
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
 model_invariants.hlm_binomial_model <- function(model, draws) {
+  invariants_of_groups(model, draws)
+}
+
+invariants_of_groups <- function(model, draws) {
   groups <- length(model$levels)
   shown <- unique(round(seq(1, groups, length.out = 20)))
   left_out <- coefficient_names(model$data$q, groups)[

@@ -47,11 +47,7 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
     data = hlm_crossed_data(frame, priors, layout), data_part = "frame",
     prior = crossed_prior(priors), priors = priors, nobs = n,
     columns = crossed_columns(frame, layout),
-    cures = paste(
-      "Groups with few observations say little about the covariance of their",
-      "effects: use fewer terms before the bar, or a prior with a smaller",
-      "`scale`: see ?hlm_prior."
-    ),
+    cures = hlm_cures,
     coefficients = layout[[1L]]$columns, layout = layout, levels = levels,
     group_name = names(levels), design = crossed_design_of(frame),
     frame = frame

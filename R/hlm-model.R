@@ -111,16 +111,18 @@ hlm_model_of <- function(frame, prior, design, keep) {
     ),
     data = data, data_part = "frame", prior = prior, nobs = n,
     columns = hlm_columns(frame, design, keep),
-    cures = paste(
-      "Groups with few observations say little about the covariance of their",
-      "effects: use fewer terms before the bar, or a prior with a smaller",
-      "`scale`: see ?hlm_prior."
-    ),
+    cures = hlm_cures,
     coefficients = design$columns, layout = design, keep = keep,
     levels = frame$levels, group_name = frame$group_name,
     design = hlm_design_of(frame), frame = frame
   )
 }
+
+hlm_cures <- paste(
+  "Groups with few observations say little about the covariance of their",
+  "effects: use fewer terms before the bar, or a prior with a smaller",
+  "`scale`: see ?hlm_prior."
+)
 
 hlm_headline <- function(title, frame, design, n) {
   paste0(
@@ -169,14 +171,7 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   scaled <- scaled_design(frame, design)
   x <- scaled$x
   root <- sqrt(weights)
-  mean <- numeric(p)
-  sd <- rep(1, p)
-  mean[design$slopes] <- prior$slope_mean * design$scale
-  sd[design$slopes] <- prior$slope_sd * design$scale
-  mean[design$intercept] <- if (intercept) {
-    prior$intercept_mean - measured$centre
-  }
-  sd[design$intercept] <- if (intercept) prior$intercept_sd
+  scaled_prior <- scaled_fixed_prior(prior, design, measured$centre)
   groups <- length(frame$levels)
   rows <- reduce(
     unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
@@ -194,7 +189,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
       diagonal = as.double(design$diagonal), known = as.double(design$known),
       half_t = as.double(prior$type == "half-t"),
       collapsed = as.double(!design$known && spare < length(rows$response)),
-      keep = as.double("w" %in% keep), mean = mean, precision = 1 / sd^2,
+      keep = as.double("w" %in% keep), mean = scaled_prior$mean,
+      precision = scaled_prior$precision,
       df = as.double(prior$df), scale = as.double(prior$scale),
       shape = if (design$known) 0 else prior$nu0 / 2,
       rate = if (design$known) 0 else prior$nu0 * prior$sigma0^2 / 2,
@@ -204,6 +200,20 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
       fixed_at = as.integer(fixed_at)
     )
   )
+}
+
+# list(mean, precision) of the fixed effects, in the units of scaled_design() and
+# with the intercept less `centre`.
+scaled_fixed_prior <- function(prior, design, centre) {
+  mean <- numeric(length(design$columns))
+  sd <- rep(1, length(mean))
+  mean[design$slopes] <- prior$slope_mean * design$scale
+  sd[design$slopes] <- prior$slope_sd * design$scale
+  if (length(design$intercept) == 1L) {
+    mean[design$intercept] <- prior$intercept_mean - centre
+    sd[design$intercept] <- prior$intercept_sd
+  }
+  list(mean = mean, precision = 1 / sd^2)
 }
 
 # list(x, unit, middle): the rows that are used of the fixed effects, in units of

@@ -43,6 +43,10 @@ predictor_stored_deviations.default <- function(model, draws) NULL
 # The stored coefficients of the groups less their means.
 #' @exportS3Method
 predictor_stored_deviations.hlm_binomial_model <- function(model, draws) {
+  stored_group_deviations(model, draws)
+}
+
+stored_group_deviations <- function(model, draws) {
   q <- model$data$q
   groups <- model$data$groups
   w <- draws[, match(coefficient_names(q, groups), model$columns), drop = FALSE]

@@ -69,6 +69,9 @@
 #'   it.
 #' @param intercept_mean,intercept_sd `NULL` or a number, positive for
 #'   `intercept_sd`, in units of the response.
+#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
+#'   freedom of the errors. `NULL` draws them, with the prior
+#'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `hlm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range is an error of class
@@ -88,7 +91,7 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
                       scale = NULL, nu0 = NULL, sigma0 = NULL,
                       slope_mean = NULL, slope_sd = NULL,
                       intercept_mean = NULL, intercept_sd = NULL,
-                      slope_scale = NULL) {
+                      slope_scale = NULL, nu = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, c("half-t", "inverse-wishart"))
   positive <- function(x, arg) {
@@ -121,7 +124,8 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
       ),
-      intercept_sd = positive(intercept_sd, "intercept_sd")
+      intercept_sd = positive(intercept_sd, "intercept_sd"),
+      nu = positive(nu, "nu")
     ), slopes),
     class = c("hlm_prior", "gibbsite_prior")
   )
@@ -179,7 +183,10 @@ format.hlm_prior <- function(x, ...) {
   wishart <- identical(x$type, "inverse-wishart")
   known <- isTRUE(x$known)
   c(
-    "y_i | b, u ~ N(o_i + x_i'b + z_i'u_j, sigma^2 / v_i), u_j ~ N(0, Sigma)",
+    paste0(
+      "y_i | b, u ~ ", if (has_t_errors(x)) "t_nu" else "N",
+      "(o_i + x_i'b + z_i'u_j, sigma^2 / v_i), u_j ~ N(0, Sigma)"
+    ),
     if (wishart) {
       "Sigma ~ IW(df, S0)"
     } else {
@@ -205,7 +212,8 @@ format.hlm_prior <- function(x, ...) {
       c("sigma^2 ~ IG(nu0/2, nu0 sigma0^2/2)    (shape, rate)",
         paste0("  nu0 = ", value(x$nu0, "0.002")),
         paste0("  sigma0 = ", value(x$sigma0)))
-    }
+    },
+    format_nu(x)
   )
 }
 

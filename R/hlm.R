@@ -61,6 +61,30 @@
 #' With missing predictors impute the values several times, fit each completed
 #' data set, and combine the fits: see [combine_fits()].
 #'
+#' @section t errors:
+#' With `errors = "t"` the errors have a Student t distribution, so that a few
+#' observations far from the rest hardly move the coefficients:
+#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + x_i^\top b + z_i^\top u_j, \sigma^2/v_i), \quad
+#'   \nu \sim \mathrm{Gamma}(2, 0.1),}{
+#'   y_i ~ t_nu(o_i + x_i'b + z_i'u_j, sigma^2 / v_i),  nu ~ Gamma(2, 0.1),}
+#' with location, squared scale and degrees of freedom \eqn{\nu}{nu} (Geweke
+#' 1993; the prior is that of Juarez and Steel 2010, by shape and rate).
+#' `hlm_prior(nu = 4)` fixes \eqn{\nu}{nu} instead. `sigma` and [sigma()] are the
+#' scale: the standard deviation of an error is \eqn{\sigma \sqrt{\nu/(\nu -
+#' 2)}}{sigma sqrt(nu / (nu - 2))}, and infinite with \eqn{\nu \le 2}{nu <= 2}.
+#' The `sd` of a new observation in [predict()] is `Inf` if some draws have
+#' \eqn{\nu \le 2}{nu <= 2}; its quantiles are finite. `bayes_R2()` is 0 in such
+#' draws. Weights are precisions, as of normal errors.
+#'
+#' [augment()] has the column `.weight`: the posterior mean of
+#' \eqn{\lambda_i}{lambda_i}, where \eqn{y_i} is normal with the variance
+#' \eqn{\sigma^2/(\lambda_i v_i)}{sigma^2 / (lambda_i v_i)} given
+#' \eqn{\lambda_i}{lambda_i}. It is about 1 for most observations and near 0 for
+#' outliers.
+#' The column `nu` follows `sigma`. The deviations are drawn with the rest: with
+#' one bar the coefficients `w[k,j]` of the groups are always stored. Standard
+#' errors `se`, `log_evidence()` and `log_lik(by = "group")` need normal errors.
+#'
 #' @section Stored quantities:
 #' One column for each fixed effect, with the name of its column of the model
 #' matrix; `sd[k]`, the standard deviation of term \eqn{k} before the bar;
@@ -76,7 +100,8 @@
 #' @section Starting values:
 #' By default each chain starts at standard deviations from the spread of the
 #' responses, each multiplied by a random factor between 1/10 and 10. An entry
-#' of `inits` is a list with any of `sigma`, a positive number, and `Sigma`, a
+#' of `inits` is a list with any of `sigma`, a positive number, with t errors `nu`,
+#' another, and `Sigma`, a
 #' positive definite matrix; with several bars a list of matrices with the names
 #' of the factors. The first sweep draws the rest from these.
 #'
@@ -100,8 +125,10 @@
 #'   `"omit"` or `"exclude"`. The functions [stats::na.omit()] and the like are
 #'   accepted too.
 #' @param contrasts As in [stats::lm()].
+#' @param errors `"normal"` (default), or `"t"` for errors with heavy tails: see
+#'   the section on t errors.
 #' @param keep `NULL`, or `"w"`: store every draw of the groups' coefficients.
-#'   Without effect with several bars.
+#'   Without effect with several bars or t errors.
 #' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: any further argument is an error.
@@ -130,6 +157,14 @@
 #' Papaspiliopoulos O, Roberts GO, Zanella G (2020). Scalable inference for
 #' crossed random effects models. *Biometrika* 107, 25-40.
 #' \doi{10.1093/biomet/asz058}
+#'
+#' Geweke J (1993). Bayesian treatment of the independent Student-t linear
+#' model. *Journal of Applied Econometrics* 8, S19-S40.
+#' \doi{10.1002/jae.3950080504}
+#'
+#' Juarez MA, Steel MFJ (2010). Model-based clustering of non-Gaussian panel
+#' data based on skew-t distributions. *Journal of Business & Economic
+#' Statistics* 28, 52-66. \doi{10.1198/jbes.2009.07145}
 #' @seealso [hlm_prior()], [regression_sampler], [fixef.gibbsite_regression()],
 #'   [predict.gibbsite_regression()], [plot.gibbsite_regression()],
 #'   [gibbs_logistic()] for successes in groups; `vignette("groups",
@@ -156,7 +191,8 @@
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       se = NULL, offset = NULL, subset = NULL,
-                      na_action = "fail", contrasts = NULL, draws = NULL,
+                      na_action = "fail", contrasts = NULL,
+                      errors = c("normal", "t"), draws = NULL,
                       burnin = 1000, thin = 1, chains = 4, inits = NULL,
                       keep = NULL, threads = 1,
                       cores = getOption("mc.cores", 1L), seed = NULL,
@@ -166,6 +202,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
   prior <- check_hlm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
   user_call <- call_with_formula(match.call(), formula, "gibbs_hlm")
   action <- check_na_action(na_action, call)
@@ -173,7 +210,16 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   frame <- hlm_frame_of_call(
     formula, rows, user_call, action, contrasts, parent.frame(), call
   )
-  model <- if (is.null(frame$bars)) {
+  model <- if (errors == "t") {
+    if (frame$known) {
+      abort_argument(
+        c("{.arg se} must be NULL with {.code errors = \"t\"}.",
+          i = "With known standard errors the errors are normal."),
+        call = call
+      )
+    }
+    hlm_t_model(frame, prior, call)
+  } else if (is.null(frame$bars)) {
     hlm_model(frame, prior, running$keep, call)
   } else {
     hlm_crossed_model(frame, prior, call)
@@ -183,7 +229,10 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
 
 check_hlm_prior <- function(prior, call) {
   check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
-  remade(prior, hlm_prior, "hlm_prior()", arg = "prior", call = call)
+  remade(
+    prior, hlm_prior, "hlm_prior()", arg = "prior", call = call,
+    needed = needed_fields(hlm_prior)
+  )
 }
 
 # `se` as an expression in the call, before rows are left out.

@@ -3,6 +3,12 @@
 
 # parts: of formula_parts() or matrix_parts(); keep: NULL or "y".
 lm_model <- function(parts, prior, keep, call) {
+  parts <- lm_parts(parts, prior, keep, call)
+  lm_model_of(parts$frame, parts$prior, parts$design, keep)
+}
+
+# list(frame, prior, design), the prior with every field filled in.
+lm_parts <- function(parts, prior, keep, call) {
   frame <- lm_frame(parts, call)
   design <- centred_design(
     lm_design(frame, parts$columns, prior$type, keep, call), frame
@@ -22,7 +28,7 @@ lm_model <- function(parts, prior, keep, call) {
     prior, slopes, measured, ifelse(design$constant, 1, design$scale),
     intercept, call
   )
-  lm_model_of(frame, prior, design, keep)
+  list(frame = frame, prior = prior, design = design)
 }
 
 # The columns of a design: list(columns, intercept, slopes), the last two their

@@ -103,6 +103,9 @@
 #'   or several as for `scale`: the mean \eqn{m_j}{m_j} (default 0), the width
 #'   \eqn{t_j}{t_j} (positive), or a positive factor of the default width. A
 #'   slope with a `slope_sd` takes neither `scale` nor `slope_scale`.
+#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
+#'   freedom of the errors. `NULL` draws them, with the prior
+#'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `lm_prior`; printing it shows the model.
 #' @section Errors:
 #' A value of the wrong type or out of its range, or a field of the other type,
@@ -138,7 +141,8 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
                      slope_shape = NULL, slope_rate = NULL, noise_shape = NULL,
                      noise_rate = NULL, lambda = NULL, tau = NULL, scale = NULL,
                      intercept_mean = NULL, intercept_sd = NULL,
-                     slope_mean = NULL, slope_sd = NULL, slope_scale = NULL) {
+                     slope_mean = NULL, slope_sd = NULL, slope_scale = NULL,
+                     nu = NULL) {
   call <- rlang::current_env()
   positive <- function(x, arg, infinite_ok = FALSE) {
     check_number(
@@ -157,7 +161,8 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
     intercept_mean = check_number(
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
-    intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE)
+    intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE),
+    nu = positive(nu, "nu")
   )
   prior <- c(
     prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)
@@ -188,7 +193,11 @@ format.lm_prior <- function(x, ...) {
   slope <- if (moved) "s_j (w_j - m_j)" else "s_j w_j"
   noise <- "beta ~ Gamma(noise_shape, noise_rate)"
   c(
-    "y_i | w, beta ~ N(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))",
+    if (has_t_errors(x)) {
+      "y_i | w, beta, nu ~ t_nu(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))"
+    } else {
+      "y_i | w, beta ~ N(o_i + alpha + (x_i - mean)'w, 1 / (beta v_i))"
+    },
     switch(type,
       nig = c(paste(slope, "| beta ~ N(0, 1 / (lambda beta))"),
               noise),
@@ -210,6 +219,7 @@ format.lm_prior <- function(x, ...) {
     ),
     paste0("  noise_shape = ", value(x$noise_shape, "0.001")),
     paste0("  noise_rate = ", value(x$noise_rate)),
+    format_nu(x),
     paste0("  s = ", value(x$scale)),
     if (moved) paste0("  slope mean = ", format_prior_named(x$slope_mean)),
     format_slope_sd(x, by_beta),

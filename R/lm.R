@@ -55,6 +55,30 @@
 #' With missing predictors impute the values several times, fit each completed
 #' data set, and combine the fits: see [combine_fits()].
 #'
+#' @section t errors:
+#' With `errors = "t"` the errors have a Student t distribution, so that a few
+#' observations far from the rest hardly move the coefficients:
+#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + \alpha + (x_i - \bar x)^\top w, \sigma^2/v_i), \quad
+#'   \nu \sim \mathrm{Gamma}(2, 0.1),}{
+#'   y_i ~ t_nu(o_i + alpha + (x_i - m)'w, sigma^2 / v_i),  nu ~ Gamma(2, 0.1),}
+#' with location, squared scale and degrees of freedom \eqn{\nu}{nu} (Geweke
+#' 1993; the prior is that of Juarez and Steel 2010, by shape and rate).
+#' `lm_prior(nu = 4)` fixes \eqn{\nu}{nu} instead. `sigma` and [sigma()] are the
+#' scale: the standard deviation of an error is \eqn{\sigma \sqrt{\nu/(\nu -
+#' 2)}}{sigma sqrt(nu / (nu - 2))}, and infinite with \eqn{\nu \le 2}{nu <= 2}.
+#' The `sd` of a new observation in [predict()] is `Inf` if some draws have
+#' \eqn{\nu \le 2}{nu <= 2}; its quantiles are finite. `bayes_R2()` is 0 in such
+#' draws. Weights are precisions, as of normal errors.
+#'
+#' [augment()] has the column `.weight`: the posterior mean of
+#' \eqn{\lambda_i}{lambda_i}, where \eqn{y_i} is normal with the variance
+#' \eqn{\sigma^2/(\lambda_i v_i)}{sigma^2 / (lambda_i v_i)} given
+#' \eqn{\lambda_i}{lambda_i}. It is about 1 for most observations and near 0 for
+#' outliers.
+#' The prior must be `lm_prior("hierarchical")`, the default: under the others the
+#' variances of the coefficients depend on that of the errors. The column `nu`
+#' follows `sigma`, and missing responses are not stored.
+#'
 #' @section Stored quantities:
 #' One column for each coefficient, with the name of its column of the model
 #' matrix; `sigma` \eqn{= 1/\sqrt\beta}{= 1/sqrt(beta)}, the standard deviation
@@ -68,7 +92,7 @@
 #' By default each chain starts at values of \eqn{\lambda}{lambda} and
 #' \eqn{\beta}{beta} from the least squares fit, each multiplied by a random
 #' factor between 1/10 and 10. An entry of `inits` is a list with any of
-#' `lambda` and `sigma`, positive numbers. Nothing else is needed: the first
+#' `lambda`, `sigma` and, with t errors, `nu`, positive numbers. Nothing else is needed: the first
 #' sweep draws the coefficients from these. With the horseshoe it has `tau`
 #' instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
 #' factor, and the scales of the slopes start at 1.
@@ -96,6 +120,8 @@
 #'   `"omit"`, `"exclude"` or `"impute"`. The functions [stats::na.omit()] and
 #'   the like are accepted too.
 #' @param contrasts As in [stats::lm()].
+#' @param errors `"normal"` (default), or `"t"` for errors with heavy tails: see
+#'   the section on t errors.
 #' @param burnin As in [running]; the default is 0 with `lm_prior("nig")`.
 #' @param keep `NULL`, or `"y"`: store every draw of the missing responses.
 #' @param draws,thin,chains,inits,cores,seed As in [running].
@@ -115,6 +141,14 @@
 #' @references
 #' Lindley DV, Smith AFM (1972). Bayes estimates for the linear model. *JRSS B*
 #' 34, 1-41. \doi{10.1111/j.2517-6161.1972.tb00885.x}
+#'
+#' Geweke J (1993). Bayesian treatment of the independent Student-t linear
+#' model. *Journal of Applied Econometrics* 8, S19-S40.
+#' \doi{10.1002/jae.3950080504}
+#'
+#' Juarez MA, Steel MFJ (2010). Model-based clustering of non-Gaussian panel
+#' data based on skew-t distributions. *Journal of Business & Economic
+#' Statistics* 28, 52-66. \doi{10.1198/jbes.2009.07145}
 #' @seealso [lm_prior()], [regression_sampler], [predict.gibbsite_regression()],
 #'   [regression-data], [plot.gibbsite_regression()], [log_evidence()],
 #'   [kfold()]; `vignette("regression", "gibbsite")`.
@@ -128,6 +162,11 @@
 #' small <- gibbs_lm(mpg ~ wt, mtcars, prior = lm_prior("nig"), seed = 1)
 #' both <- gibbs_lm(mpg ~ wt + hp, mtcars, prior = lm_prior("nig"), seed = 1)
 #' log_evidence(both) - log_evidence(small)
+#'
+#' # errors with heavy tails, and the outliers
+#' robust <- gibbs_lm(stack.loss ~ ., stackloss, errors = "t", seed = 1)
+#' coef(robust)
+#' round(augment(robust)$.weight, 2)
 #'
 #' # missing responses are drawn with the rest
 #' gibbs_lm(Ozone ~ Wind + Temp, airquality[1:30, ], na_action = "impute",
@@ -143,6 +182,7 @@ gibbs_lm <- function(x, ...) {
 gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
                              weights = NULL, offset = NULL, subset = NULL,
                              na_action = "fail", contrasts = NULL,
+                             errors = c("normal", "t"),
                              draws = NULL, burnin = 1000, thin = 1, chains = 4,
                              inits = NULL, keep = NULL,
                              cores = getOption("mc.cores", 1L), seed = NULL,
@@ -151,6 +191,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- lm_running(
     prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
@@ -163,14 +204,16 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
     formula, if (!missing(data)) data, user_call, action, parent.frame(), call
   )
   parts <- formula_parts(made, contrasts, as_measurements, call)
-  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  make <- if (errors == "t") lm_t_model else lm_model
+  model <- make(parts, prior, check_drawn(running$keep, parts), call)
   run_chains(model, running, user_call, call)
 }
 
 #' @rdname gibbs_lm
 #' @export
 gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
-                             offset = NULL, na_action = "fail", draws = NULL,
+                             offset = NULL, na_action = "fail",
+                             errors = c("normal", "t"), draws = NULL,
                              burnin = 1000, thin = 1, chains = 4, inits = NULL,
                              keep = NULL, cores = getOption("mc.cores", 1L),
                              seed = NULL, checkpoint = NULL, stop_when = NULL,
@@ -178,6 +221,7 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   call <- rlang::current_env()
   check_no_more(..., call = call)
   prior <- check_lm_prior(prior, call)
+  errors <- check_errors(errors, prior, call)
   running <- lm_running(
     prior, draws, if (!missing(burnin)) burnin, stop_when, call
   )
@@ -187,7 +231,8 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
     na_action, call, frame = FALSE, further = "impute"
   )
   parts <- matrix_parts(x, y, weights, offset, action, as_measurements, call)
-  model <- lm_model(parts, prior, check_drawn(running$keep, parts), call)
+  make <- if (errors == "t") lm_t_model else lm_model
+  model <- make(parts, prior, check_drawn(running$keep, parts), call)
   run_chains(model, running, user_call, call)
 }
 

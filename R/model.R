@@ -62,7 +62,10 @@ model_words.default <- function(model) {
     if (any(nchar(words) > 60L)) paste0(substr(words, 1L, 57L), "...") else
       words,
     if (link != "logit") paste0("link = \"", link, "\""),
-    if (!is.null(family)) paste0("family = \"", family, "\"")
+    if (!is.null(family)) paste0("family = \"", family, "\""),
+    if (!is.null(model$design$errors)) {
+      paste0("errors = \"", model$design$errors, "\"")
+    }
   )
 }
 
@@ -389,6 +392,12 @@ predictor_parameters <- function(model) UseMethod("predictor_parameters")
 predictor_group_log_lik <- function(model, draws, call) {
   UseMethod("predictor_group_log_lik")
 }
+
+# Of a regression with t errors: the draws as they are stored, of those that C
+# gives with the coefficients in the units of the data; and the quantities of a
+# state without those of the errors, `state$b` in these units.
+model_stored_draws <- function(model, draws) UseMethod("model_stored_draws")
+model_effects <- function(model, state) UseMethod("model_effects")
 
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 

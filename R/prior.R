@@ -189,6 +189,29 @@ complete_slopes <- function(prior, field, default, slopes, call) {
 needed_fields <- function(maker) {
   setdiff(
     names(formals(maker)),
-    c("slope_mean", "slope_sd", "slope_scale", "intercept_mean", "intercept_sd")
+    c(
+      "slope_mean", "slope_sd", "slope_scale", "intercept_mean", "intercept_sd",
+      "nu"
+    )
   )
 }
+
+# ---- The degrees of freedom of t errors --------------------------------------
+
+# Whether t errors belong to the prior: of a fit, or because `nu` is given.
+has_t_errors <- function(prior) {
+  identical(prior$errors, "t") || !is.null(prior$nu)
+}
+
+format_nu <- function(prior) {
+  if (!is.null(prior$nu)) {
+    paste0("  nu = ", format_prior_value(prior$nu))
+  } else if (has_t_errors(prior)) {
+    paste0("nu ~ Gamma(", nu_shape, ", ", nu_rate, ")    (shape, rate)")
+  }
+}
+
+# The prior of the degrees of freedom, a gamma distribution (Juarez and Steel
+# 2010): shape and rate.
+nu_shape <- 2
+nu_rate <- 0.1

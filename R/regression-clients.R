@@ -26,7 +26,7 @@
 #'   `include_random = TRUE`.
 #' - performance: `r2_bayes()` uses the draws of [rstantools::bayes_R2()].
 #' - projpred: `get_refmodel()`, for `varsel()` and `project()`, of fits without
-#'   weights, trials, offset and known errors.
+#'   weights, trials, offset, known and t errors.
 #'
 #' A fit does not store variables that its formula transforms. They are read
 #' from the call's `data`, and must still give the fit's model frame.
@@ -246,7 +246,7 @@ find_parameters.gibbsite_fit <- function(x, effects = "all", component = "all",
     conditional = coefficients,
     random = grep("^(sd|cor)\\[", others, value = TRUE),
     sigma = intersect(others, "sigma"),
-    auxiliary = intersect(others, c("lambda", "tau"))
+    auxiliary = intersect(others, c("lambda", "tau", "nu"))
   )
   if (!is.null(parameters)) {
     out <- lapply(out, function(v) grep(parameters, v, value = TRUE))
@@ -407,9 +407,10 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
   counts <- identical(model_design(model)$response$kind, "counts")
   weighted <- any((frame$weights %||% 1) != 1)
   known <- gaussian && !"sigma" %in% model$columns
-  if (counts || weighted || known || !is.null(frame$offset)) {
+  heavy <- inherits(model_response(model), "t_response")
+  if (counts || weighted || known || heavy || !is.null(frame$offset)) {
     abort_argument(
-      c("{.arg object} must have no weights, trials, offset or known errors for
+      c("{.arg object} must have no weights, trials, offset, known or t errors for
          {.fn get_refmodel}.",
         i = "Use {.fn projpred::init_refmodel}, with {.arg ref_predfun} from
              {.fn posterior_linpred}."),

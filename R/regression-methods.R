@@ -53,7 +53,8 @@ predictor_coefficients.default <- function(model, fit) {
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
 #' posterior covariance matrix, `confint()` central posterior intervals and
 #' `sigma()`, of normal responses, the posterior mean of the standard deviation
-#' of an observation of weight 1 (1 with known standard errors). With groups
+#' of an observation of weight 1 (1 with known standard errors; of t errors it is
+#' the scale). With groups
 #' `coef()` are the coefficients of each group, see [fixef.gibbsite_regression],
 #' and `confint()` has all parameters. (For [laplace_logistic()] see
 #' [coef.gibbsite_laplace()].)
@@ -185,7 +186,8 @@ sigma.gibbsite_regression <- function(object, ...) {
   if (!inherits(response, "normal_response")) {
     return(NextMethod())
   }
-  mean(response_scale(response, do.call(rbind, chain_matrices(object))))
+  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  mean(cbind(scale)[, 1L])
 }
 
 #' @rdname regression-data
@@ -294,7 +296,7 @@ with_responses <- function(model, data, what, remake, call,
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
 #'   for the fit's own data `.resid` (for binomial responses deviance
-#'   residuals).
+#'   residuals) and with t errors `.weight`, near 0 for outliers: see [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.gibbsite_regression()].
@@ -319,7 +321,10 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
     re_formula = re_formula, allow_new_levels = allow_new_levels
   )
   names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
-  if (is.null(newdata)) prediction$.resid <- unname(stats::residuals(x))
+  if (is.null(newdata)) {
+    prediction$.resid <- unname(stats::residuals(x))
+    prediction$.weight <- outlier_weights(x)
+  }
   beside_data(prediction, model, data, newdata, call)
 }
 
@@ -381,6 +386,32 @@ simulate.gibbsite_regression <- function(object, nsim = 1, seed = NULL, ...) {
   }
   names <- frame$row_names %||% seq_along(frame$y)
   simulated_columns(nsim, seed, names, respond, call)
+}
+
+# The posterior mean of lambda_i of each row; NA where there is no response.
+# NULL for other errors.
+outlier_weights <- function(fit) {
+  model <- fit_part(fit, "model")
+  response <- model_response(model)
+  if (!inherits(response, "t_response")) {
+    return(NULL)
+  }
+  frame <- check_frame(model)
+  draws <- do.call(rbind, chain_matrices(fit))
+  scale <- response_scale(response, draws)
+  rows <- rows_to_predict(
+    model, NULL, NULL, NULL, FALSE, rlang::current_env()
+  )
+  weights <- frame$weights %||% rep(1, length(frame$y))
+  out <- numeric(length(frame$y))
+  for (i in row_blocks(length(out), nrow(draws), most = 1e6)) {
+    eta <- predictor_at_draws(model, draws, rows_at_places(rows, i))
+    away <- (rep(frame$y[i], each = nrow(draws)) - eta) / scale[, "sigma"]
+    square <- away^2 * rep(weights[i], each = nrow(draws))
+    out[i] <- colMeans((scale[, "nu"] + 1) / (scale[, "nu"] + square))
+  }
+  out[!rows_used(frame)] <- NA
+  out
 }
 
 # ---- Call and data -----------------------------------------------------------

@@ -43,7 +43,7 @@
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
-#' * `"shrinkage"`, for [gibbs_hlm()] with one bar: on the left the least squares
+#' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the left the least squares
 #'   estimate of the coefficient from the rows of the group alone, on the right
 #'   its posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
@@ -175,10 +175,10 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
 # The pictures that a regression has in addition to those of chains.
 regression_plots <- function(model) {
   response <- model_response(model)
+  normal <- is.null(response$link) && !inherits(response, "t_response")
   c(
     if (has_groups(model)) c(
-      "groups",
-      if (is.null(response$link) && is.character(model$levels)) "shrinkage"
+      "groups", if (normal && is.character(model$levels)) "shrinkage"
     ),
     "coefficients", if (has_log_odds(model)) "odds", "response",
     if (is_binomial(response)) "calibration"

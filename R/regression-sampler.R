@@ -108,6 +108,27 @@
 #' with \eqn{\Sigma_f}{Sigma_f}, by a slice step, and moves the
 #' \eqn{u_{gc}}{u_gc} accordingly. Step 5 is taken at last.
 #'
+#' @section Regressions with t errors:
+#' With \eqn{e_i = \sqrt{v_i} (y_i - \eta_i)}{e_i = sqrt(v_i) (y_i - eta_i)} and
+#' \eqn{y_i \mid \lambda_i \sim \mathrm{N}(\eta_i, \sigma^2/(\lambda_i v_i))}{y_i
+#' | lambda_i ~ N(eta_i, sigma^2 / (lambda_i v_i))}, \eqn{\lambda_i \sim
+#' \mathrm{Gamma}(\nu/2, \nu/2)}{lambda_i ~ Gamma(nu/2, nu/2)} (Geweke 1993), a
+#' sweep of [gibbs_lm()] or [gibbs_hlm()] has these steps.
+#'
+#' 1. \eqn{\log \sigma}{log sigma}, then \eqn{\log \nu}{log nu}, by slice steps
+#'    given \eqn{\eta}{eta}, with the \eqn{\lambda_i}{lambda_i} integrated out.
+#' 2. For each bar and each term a scale of its deviations, by a slice step with
+#'    the \eqn{\lambda_i}{lambda_i} integrated out; of [gibbs_lm()] the precision
+#'    \eqn{\lambda}{lambda} of the slopes.
+#' 3. \eqn{\lambda_i \mid \eta \sim \mathrm{Gamma}((\nu + 1)/2, (\nu +
+#'    e_i^2/\sigma^2)/2)}{lambda_i | eta ~ Gamma((nu + 1)/2, (nu + e_i^2 /
+#'    sigma^2)/2)} for all observations.
+#' 4. Given these the responses are normal with known variances: steps 1 to 4 of
+#'    the hierarchical linear regression for one bar after the other, or a normal
+#'    draw of the coefficients without bars.
+#'
+#' The time of a sweep grows in proportion to the number of observations.
+#'
 #' @section Logistic and probit regression:
 #' A sweep has up to three steps. Each of them leaves the posterior invariant,
 #' so that the draws have no error but the Monte Carlo error.
@@ -210,6 +231,10 @@
 #' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
 #' for Bayesian computation. *Biometrika* 87, 353-369.
 #' \doi{10.1093/biomet/87.2.353}
+#'
+#' Geweke J (1993). Bayesian treatment of the independent Student-t linear
+#' model. *Journal of Applied Econometrics* 8, S19-S40.
+#' \doi{10.1002/jae.3950080504}
 #'
 #' Polson NG, Scott JG, Windle J (2013). Bayesian inference for logistic models
 #' using Polya-Gamma latent variables. *Journal of the American Statistical

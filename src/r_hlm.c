@@ -11,6 +11,7 @@
 #include "hlm/hlm_crossed.h"
 #include "hlm/hlm_latent.h"
 #include "hlm/hlm_ordinal.h"
+#include "hlm/hlm_t.h"
 #include "r_args.h"
 #include "r_scan.h"
 #include "routines.h"
@@ -345,9 +346,58 @@ static void *open_ordinal(SEXP list, SEXP state, const hlm_latent_data *data) {
   return own;
 }
 
+static double *positive_parameter(SEXP state, const char *name) {
+  double *value = args_doubles(state, name, 1);
+  if (!(*value > 0.0 && R_FINITE(*value)))
+    Rf_error("`%s` must be positive", name);
+  return value;
+}
+
+/* Element `slopes` of t errors: at, shape and rate; the first may have no elements.
+ * The precisions of the fixed effects, which are drawn, become a copy. */
+static hlm_t_slopes unpack_slopes(SEXP list, SEXP state, hlm_data *bar) {
+  hlm_t_slopes slopes = {0};
+  slopes.count = (size_t)Rf_xlength(args_element(list, "at"));
+  if (slopes.count == 0)
+    return slopes;
+  slopes.at = args_integers(list, "at", slopes.count);
+  for (size_t k = 0; k < slopes.count; k++)
+    if (slopes.at[k] < 0 || (size_t)slopes.at[k] >= bar->p)
+      Rf_error("`at` is out of range");
+  slopes.shape = positive(list, "shape");
+  slopes.rate = positive(list, "rate");
+  slopes.b = args_doubles(state, "b", bar->p);
+  slopes.mean = bar->mean;
+  slopes.precision = (double *)R_alloc(bar->p, sizeof(double));
+  memcpy(slopes.precision, bar->precision, bar->p * sizeof(double));
+  slopes.phi = positive_parameter(state, "lambda");
+  bar->precision = slopes.precision;
+  return slopes;
+}
+
+static hlm_t *open_t(SEXP list, SEXP state, hlm_latent_data *data,
+                     hlm_data *bar) {
+  hlm_t *own = (hlm_t *)R_alloc(1, sizeof *own);
+  own->y = finite_numbers(list, "y", data->n);
+  own->root = finite_numbers(list, "root", data->n);
+  own->shape = positive(list, "shape");
+  own->rate = positive(list, "rate");
+  own->nu_known = flag(list, "nu_known");
+  own->nu_shape = positive(list, "nu_shape");
+  own->nu_rate = positive(list, "nu_rate");
+  own->sigma = positive_parameter(state, "sigma");
+  own->nu = positive_parameter(state, "nu");
+  own->slopes = unpack_slopes(args_element(list, "slopes"), state, bar);
+  if (own->slopes.count > 0 && data->bars > 1)
+    Rf_error("slopes of unknown precision go with a single bar");
+  hlm_t_open(own);
+  return own;
+}
+
 /* The responses of element `type`.  A type with parameters keeps them in `state`, the
  * copy that is returned. */
-static void open_response(SEXP list, SEXP state, hlm_latent_data *data) {
+static void open_response(SEXP list, SEXP state, hlm_latent_data *data,
+                          hlm_data *bar) {
   SEXP name = args_element(list, "type");
   const char *type =
     Rf_isString(name) && XLENGTH(name) == 1 ? CHAR(STRING_ELT(name, 0)) : "";
@@ -358,6 +408,12 @@ static void open_response(SEXP list, SEXP state, hlm_latent_data *data) {
   } else if (strcmp(type, "logit") == 0 || strcmp(type, "probit") == 0) {
     data->type = strcmp(type, "logit") == 0 ? &hlm_logit : &hlm_probit;
     data->response = open_binomial(list, data->n);
+  } else if (strcmp(type, "t") == 0) {
+    hlm_t *own = open_t(list, state, data, bar);
+    hlm_response *made = (hlm_response *)R_alloc(1, sizeof *made);
+    *made = hlm_t_type(own);
+    data->type = made;
+    data->response = own;
   } else {
     Rf_error("no responses are of type \"%s\"", type);
   }
@@ -393,7 +449,7 @@ static hlm_latent_rows unpack_latent_rows(SEXP list, const hlm_data *bar,
   return rows;
 }
 
-static void unpack_latent_bars(SEXP list, hlm_latent_data *data) {
+static hlm_data *unpack_latent_bars(SEXP list, hlm_latent_data *data) {
   hlm_data *bar = (hlm_data *)R_alloc(data->bars, sizeof *bar);
   hlm_latent_rows *rows = (hlm_latent_rows *)R_alloc(data->bars, sizeof *rows);
   for (size_t f = 0; f < data->bars; f++) {
@@ -407,14 +463,16 @@ static void unpack_latent_bars(SEXP list, hlm_latent_data *data) {
   }
   data->bar = bar;
   data->rows = rows;
+  return bar;
 }
 
-static hlm_latent_data unpack_latent(SEXP list) {
+/* bar: the bars of the result, which may be changed until the model is opened */
+static hlm_latent_data unpack_latent(SEXP list, hlm_data **bar) {
   hlm_latent_data data = {.bars = args_count(list, "count", 1),
                           .p = args_count(list, "p", 0),
                           .n = args_count(list, "n", 0),
                           .constant = args_number(list, "constant")};
-  unpack_latent_bars(list, &data);
+  *bar = unpack_latent_bars(list, &data);
   data.x = finite_numbers(list, "fixed", args_product(data.n, data.p));
   data.offset = Rf_xlength(args_element(list, "offset")) > 0
                   ? finite_numbers(list, "offset", data.n)
@@ -425,11 +483,12 @@ static hlm_latent_data unpack_latent(SEXP list) {
 
 SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
                          SEXP control_list) {
-  hlm_latent_data data = unpack_latent(data_list);
+  hlm_data *bar;
+  hlm_latent_data data = unpack_latent(data_list, &bar);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const hlm_state state = unpack_bars_state(copy, data.bar, data.bars);
-  open_response(args_element(data_list, "response"), copy, &data);
+  open_response(args_element(data_list, "response"), copy, &data, bar);
   hlm_latent model;
   hlm_latent_open(&model, &data, &state, work_of(hlm_latent_work_size(&data)));
   const scan_model scan = {&model, hlm_latent_sweep, hlm_latent_record};

@@ -94,7 +94,9 @@ twin_numbers <- function(model) {
     logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps),
     hlm_crossed_binomial_model = of_rows(twin_bars_sweeps),
-    count_model = , hlm_count_model = of_rows(twin_count_sweeps)
+    count_model = , hlm_count_model = of_rows(twin_count_sweeps),
+    lm_t_model = of_rows(twin_t_sweeps), hlm_t_model = of_rows(twin_t_sweeps),
+    hlm_crossed_t_model = of_rows(twin_t_sweeps)
   )
 }
 
@@ -362,6 +364,17 @@ joint_cases_of_regression <- function() {
       "gibbs_ordinal", "crossed factors",
       gibbs_ordinal(r ~ z + (x | g) + (1 | h), d, ordered, burnin = 100),
       ordered_bar_mutants[c("thresholds", "scale", "codes")]
+    ),
+    joint_case(
+      "gibbs_hlm", "t errors",
+      gibbs_hlm(y ~ x + (x | g), d, groups("half-t", df = 4, scale = 1),
+                weights = v, errors = "t", burnin = 100), t_mutants
+    ),
+    joint_case(
+      "gibbs_hlm", "t errors, crossed factors",
+      gibbs_hlm(y ~ z + (1 | g) + (1 | h), d,
+                groups("half-t", df = 4, scale = 1), errors = "t",
+                burnin = 100), t_mutants["noise"]
     ),
     joint_case(
       "gibbs_logistic", "logit",

@@ -45,6 +45,8 @@ families_of_mutants <- function() {
     hlm_ordinal_model = list(ordered_bar_mutants, list()),
     count_model = list(count_mutants, list()),
     hlm_count_model = list(count_group_mutants, list()),
+    hlm_t_model = list(t_mutants, list()),
+    hlm_crossed_t_model = list(t_mutants["noise"], list()),
     logistic_model = list(logistic_mutants, list())
   )
 }
