@@ -123,8 +123,10 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
         !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  rows <- seq_len(min(n, nrow(x)))
   write_lines(c(attr(x, "headline"), attr(x, "length"), ""))
+  whole <- x
+  x <- x[!is_above_diagonal(x$variable), ]
+  rows <- seq_len(min(n, nrow(x)))
   shown <- data.frame(
     show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
     mcse = show_significant(x$mcse_mean, 2),
@@ -137,16 +139,16 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
                         nrow(x) - n, nrow(x)))
   }
   write_lines(c(
-    attr(x, "key"),
+    attr(whole, "key"),
     "mcse: of the mean; bulk, tail: effective sample sizes"
   ))
-  note <- attr(x, "note")
+  note <- attr(whole, "note")
   if (is.null(note)) {
     write_lines(c(
       "", verdict_lines(convergence), unjudged_line(x, convergence),
-      constant_line(convergence), attr(x, "remarks")
+      constant_line(convergence), attr(whole, "remarks")
     ))
-    return(invisible(x))
+    return(invisible(whole))
   }
   write_lines(c("", switch(note,
     numbered = "Components are numbered to agree between draws.",
@@ -160,7 +162,17 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   print(convergence)
   slow <- slow_component_line(x, convergence, note)
   write_lines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
-  invisible(x)
+  invisible(whole)
+}
+
+# Sigma[..., i, j] with i < j where the table has Sigma[..., j, i] too, which is
+# the same.
+is_above_diagonal <- function(variables) {
+  form <- "^(Sigma\\[(?:\\d+,)?)(\\d+),(\\d+)\\]$"
+  i <- suppressWarnings(as.integer(sub(form, "\\2", variables, perl = TRUE)))
+  j <- suppressWarnings(as.integer(sub(form, "\\3", variables, perl = TRUE)))
+  mirror <- sub(form, "\\1\\3,\\2]", variables, perl = TRUE)
+  !is.na(i) & !is.na(j) & i < j & mirror %in% variables
 }
 
 # Rows that miss the limits although the chains have converged: the verdict does

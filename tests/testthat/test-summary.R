@@ -570,3 +570,16 @@ test_that("no line of a print is longer than the page", {
     }
   }
 })
+
+test_that("a symmetric matrix is printed once", {
+  fit <- suppressWarnings(gibbs_gmm(
+    faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1, progress = FALSE
+  ))
+  table <- summary(fit)
+  shown <- capture.output(print(table))
+  expect_true(any(startsWith(shown, "Sigma[1,2,1]")))
+  expect_false(any(startsWith(shown, "Sigma[1,1,2]")))
+  expect_true("Sigma[1,1,2]" %in% table$variable)
+  one <- capture.output(print(summary(fit, "Sigma[1,1,2]")))
+  expect_true(any(startsWith(one, "Sigma[1,1,2]")))
+})
