@@ -19,7 +19,7 @@ trust_helpers <- function(folder) {
     c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "lda", "lm",
       "logistic", "logistic-gibbs", "philox"), "-twin"
   )
-  names <- c("exact", twins, "joint", "known", "run")
+  names <- c("exact", twins, "joint", "known", "run", "skip")
   file.path(folder, paste0("helper-", names, ".R"))
 }
 

@@ -78,6 +78,7 @@ log_joint_by_factors <- function(model, state) {
 }
 
 test_that("the log joint density is that of its factors", {
+  skip_long()
   withr::local_seed(5)
   for (form in forms) {
     for (d in 1:2) {
@@ -335,12 +336,16 @@ test_that("the core is its twin, draw for draw", {
   for (form in forms) {
     for (with_holes in c(FALSE, TRUE)) {
       for (d in fast_or(c(1, 3), 1:4)) {
+        if (d == 1 || is_extended()) {
+          expect_twin(4, d, 4, form, with_holes)
+        }
         if (is_extended()) {
           expect_twin(9, d, 1, form, with_holes)
           expect_twin(17, d, 2, form, with_holes)
         }
-        expect_twin(4, d, 4, form, with_holes)
-        expect_twin(24, d, 3, form, with_holes)
+        if (d > 1 || is_extended()) {
+          expect_twin(24, d, 3, form, with_holes)
+        }
       }
     }
   }
@@ -385,6 +390,7 @@ test_that("the core is its twin, more sizes", {
 })
 
 test_that("the core is its twin with weights that underflow", {
+  skip_long()
   withr::local_seed(22)
   model <- tiny_gmm(11, 2, 4, alpha = 1e-3, keep = c("z", "x"))
   expect_lte(twin_difference(model, 50), 1e-12)
@@ -472,6 +478,7 @@ mode_models <- function() {
 }
 
 test_that("each block goes to the mode of its conditional", {
+  skip_long()
   withr::local_seed(26)
   for (model in mode_models()) {
     start <- with_simulated_data(model, draw_prior(model))$state
@@ -576,6 +583,7 @@ test_that("a weight with alpha + n below 1 goes to zero", {
 })
 
 test_that("a search by the front end ends where no block can rise", {
+  skip_long()
   for (form in forms) {
     top <- gibbs_gmm(
       faithful, 2, covariance = form, method = "icm", chains = 3, seed = 1

@@ -21,14 +21,17 @@ test_that("samplers pass both tests", {
   cases <- joint_cases_of_all()
   sampler <- vapply(cases, `[[`, "", "sampler")
   first <- !duplicated(sampler)
+  # in the files of their models: one sweep leaves the joint distribution as it
+  # is
+  swept <- fast_or(c("gibbs_gmm", "gibbs_hlm", "gibbs_logistic"), character())
   for (case in cases[first | is_extended()]) {
     label <- paste(case$sampler, case$option)
-    if (case$joint) {
-      joint <- check_case(geweke_joint, case, n = fast_or(12, 60))
+    if (case$joint && !case$sampler %in% swept) {
+      joint <- check_case(geweke_joint, case, n = fast_or(8, 60))
       expect_gt(smallest_p(joint), 1e-4, label = label)
     }
     ranks <- suppressMessages(
-      check_case(sbc, case, n = fast_or(12, 30), draws = 19)
+      check_case(sbc, case, n = fast_or(10, 30), draws = 19)
     )
     expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
