@@ -13,7 +13,8 @@
 library(gibbsite)
 library(testthat)
 
-# the wrong samplers and the cases
+# the wrong samplers and the cases, with as many draws as the extended tests
+Sys.setenv(GIBBSITE_EXTENDED_TESTS = "true")
 source("tests/testthat/helper-exact.R")
 for (file in trust_helpers("tests/testthat")) source(file)
 # testthat's helpers see it in the package

@@ -19,7 +19,7 @@ trust_helpers <- function(folder) {
     c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-count", "lda",
       "lm", "logistic", "logistic-gibbs", "philox", "t"), "-twin"
   )
-  names <- c("exact", twins, "joint", "known", "run")
+  names <- c("exact", twins, "joint", "known", "run", "skip")
   file.path(folder, paste0("helper-", names, ".R"))
 }
 

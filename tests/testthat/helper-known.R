@@ -188,7 +188,7 @@ known_cases_of_mixtures <- function() {
         alpha = c(1.7, 0.6), m0 = 0.4, v0 = 2.3, nu0 = 3.4, s0 = 0.9
       )
       fit <- suppressWarnings(gibbs_gmm(
-        x, 2, prior, draws = 5000, burnin = 100, chains = 4, keep = "z",
+        x, 2, prior, draws = fast_or(1500, 5000), burnin = 100, chains = 4, keep = "z",
         seed = 31, progress = FALSE
       ))
       list(
@@ -362,7 +362,7 @@ known_cases_of_ratings <- function() {
     weight <- exp(log_density - max(log_density))
     chains <- lapply(1:4, function(chain) {
       draws <- gibbsite:::model_sweeps(
-        model, gibbsite:::model_start(model, NULL), 20100,
+        model, gibbsite:::model_start(model, NULL), fast_or(5100, 20100),
         list(burnin = 100, thin = 1, threads = 1)
       )$draws
       colnames(draws) <- model$columns
@@ -396,7 +396,7 @@ known_lm <- function(n) {
     intercept_sd = 1.5
   )
   grid <- expand.grid(
-    l = seq(-7, 5, length.out = 161), b = seq(-6, 4, length.out = 161)
+    l = seq(-7, 5, length.out = 101), b = seq(-6, 4, length.out = 101)
   )
   logs <- mapply(function(l, b) {
     log_precisions(data, prior, exp(l), exp(b)) + l + b
@@ -409,8 +409,8 @@ known_lm <- function(n) {
           exp(b) * crossprod(x, data$y))
   }, grid$l, grid$b)
   fit <- gibbs_lm(
-    y ~ x1 + x2, data, prior = prior, draws = 6000, burnin = 100, seed = 1,
-    progress = FALSE
+    y ~ x1 + x2, data, prior = prior, draws = fast_or(2000, 6000),
+    burnin = 100, seed = 1, progress = FALSE
   )
   list(
     chains = chain_columns(fit, function(draws) {
@@ -458,7 +458,7 @@ known_posterior <- function(data, prior) {
   )
 }
 
-known_hlm <- function(data, prior, draws = 20000) {
+known_hlm <- function(data, prior, draws = fast_or(5000, 20000)) {
   fit <- gibbs_hlm(
     y ~ 1 + (1 | school), data, se = se, prior = prior, draws = draws,
     burnin = 100, seed = 1, keep = "w", progress = FALSE
@@ -516,7 +516,7 @@ known_binomial <- function(link) {
     intercept_variance = 4, group_df = 4, group_scale = 1.5
   )
   fit <- gibbs_logistic(
-    cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = 10000,
+    cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = fast_or(3000, 10000),
     burnin = 200, seed = 1, progress = FALSE
   )
   list(
@@ -603,8 +603,8 @@ known_cases_of_regression <- function() {
 # Means of mu, tau, mu^2, mu tau and log(tau) for joint_target().
 target_moments <- function(y) {
   at <- expand.grid(
-    mu = seq(-5, 6, length.out = 1001),
-    log_tau = seq(-9, 3, length.out = 1001)
+    mu = seq(-5, 6, length.out = 401),
+    log_tau = seq(-9, 3, length.out = 401)
   )
   log_density <- apply(cbind(at$mu, exp(at$log_tau)), 1, joint_target, y) +
     at$log_tau
@@ -624,8 +624,8 @@ known_cases_of_functions <- function() {
       exact <<- if (is.null(exact)) target_moments(y) else exact
       fit <- eval(
         rlang::call_modify(
-          rlang::quo_get_expr(case$call), draws = 10000, seed = 1,
-          progress = FALSE
+          rlang::quo_get_expr(case$call), draws = fast_or(3000, 10000),
+          seed = 1, progress = FALSE
         ),
         rlang::quo_get_env(case$call)
       )

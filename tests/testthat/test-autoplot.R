@@ -48,6 +48,7 @@ test_that("every type of chains has the numbers of plot()", {
 })
 
 test_that("few whole values have bars, and constant quantities say so", {
+  skip_long()
   fit <- fake_fit(values = function(k) cbind(1, rpois(100, 2), rnorm(100)))
   picture <- ggplot2::autoplot(fit, "density")
   expect_identical(levels(picture$data$variable), c("a", "b[1]", "b[2]"))
@@ -209,6 +210,7 @@ test_that("factorisations have the errors of held_out()", {
 })
 
 test_that("regressions have the numbers of their methods", {
+  skip_long()
   skip_if_not_installed("nlme")
   fit <- gibbs_lm(
     mpg ~ wt + am, mtcars, draws = 100, chains = 2, seed = 1

@@ -13,7 +13,7 @@ test_that("hostile arguments end in an error that names them, or are right", {
   targets <- hostile_targets(objects)
   calls <- hostile_calls(targets)
   expect_gt(length(calls), 1500)
-  share <- fast_or(60, 10)
+  share <- fast_or(240, 10)
   some <- some_hostile_calls(calls, share)
   expect_gt(length(some), length(calls) / share / 1.5)
   of <- function(calls, part) sort(unique(unlist(lapply(calls, `[[`, part))))
@@ -40,6 +40,7 @@ test_that("hostile arguments end in an error that names them, or are right", {
 })
 
 test_that("a bare error, a nonsense taken and another's name are told apart", {
+  skip_long()
   judge <- function(f, arg = "x", value = "string") {
     target <- list(
       name = "f", f = f, call = f, base = list(x = 1, y = 2), object = ""

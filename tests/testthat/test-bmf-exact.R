@@ -12,6 +12,7 @@ max_z <- 4.5
 # ---- the log joint density ---------------------------------------------------
 
 test_that("the recorded log joint density is that of its factors", {
+  skip_long()
   withr::local_seed(1)
   for (kind in bmf_kinds_tested) {
     for (biases in c(FALSE, TRUE)) {
@@ -48,7 +49,7 @@ test_that("a sweep is that of the twin, draw for draw", {
   withr::local_seed(2)
   for (kind in bmf_kinds_tested) {
     for (biases in c(FALSE, TRUE)) {
-      for (rank in c(1:5, 7, 8, 11, 12, 16, 21)) {
+      for (rank in fast_or(c(1, 3, 8, 21), c(1:5, 7, 8, 11, 12, 16, 21))) {
         model <- tiny_bmf(kind, 6, 5, rank, 40, biases = biases)
         expect_lt(
           twin_difference(model, draw_prior(model), 2), 1e-12,
@@ -141,6 +142,7 @@ test_that("predictions are averaged over every kept draw", {
 })
 
 test_that("stored draws are those whose number is a multiple of a power of 2", {
+  skip_long()
   withr::local_seed(6)
   model <- tiny_bmf("wishart", keep = c("u", "v"))
   model$data$cap <- 5L
@@ -225,7 +227,7 @@ test_that("a new user's factors are drawn from their conditional", {
 # One sweep from the same state, again and again.  Without the moves, which come
 # between: these tests need the factors that each block was drawn given, and a
 # state after the sweep holds the moved ones.  The moves have their own tests.
-sweeps_from_one_state <- function(kind, times = 4000) {
+sweeps_from_one_state <- function(kind, times = fast_or(1500, 4000)) {
   withr::local_seed(14)
   model <- tiny_bmf(kind, n = 3, m = 4, count = 8, biases = TRUE)
   model$data$cap <- 0L
@@ -258,7 +260,7 @@ test_that("users and items are drawn from Bayesian linear regressions", {
   for (kind in bmf_kinds_tested) {
     one <- from_one_state[[kind]]()
     for (side in c("u", "v")) {
-      for (row in 1:3) {
+      for (row in fast_or(2, 1:3)) {
         white <- t(vapply(one$after, function(after) {
           # items are drawn given the new users and the old hyperparameters
           given <- one$before
@@ -539,9 +541,9 @@ expect_rejected <- function(case, mutants, ...) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_long()
-  # test-joint.R has the gamma prior
-  for (case in fast_or("biases_wishart", names(joint_cases))) {
+  skip_unless_extended()
+  # test-joint.R has it in the fast suite
+  for (case in names(joint_cases)) {
     p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
@@ -612,10 +614,9 @@ expect_calibrated <- function(ranks, label) {
 }
 
 test_that("the posterior is calibrated over the prior", {
-  skip_long()
-  more <- if (is_extended()) c("fixed", "gamma", "wishart")
-  for (case in c("biases_wishart", more)) {
-    ranks <- run_sbc(joint_cases[[case]], fast_or(100, 200), seed = 52)
+  skip_unless_extended()
+  for (case in c("biases_wishart", "fixed", "gamma", "wishart")) {
+    ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
     expect_calibrated(ranks, case)
   }
 })

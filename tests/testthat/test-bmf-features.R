@@ -18,7 +18,7 @@ test_that("a sweep with features is that of the twin, draw for draw", {
   withr::local_seed(1)
   for (sides in list("u", "v", both)) {
     for (biases in c(FALSE, TRUE)) {
-      for (rank in c(1, 2, 5, 11)) {
+      for (rank in fast_or(c(2, 11), c(1, 2, 5, 11))) {
         model <- tiny_bmf("wishart", 6, 5, rank, 40, biases = biases,
           features = sides, known = if (rank == 2) 0.7
         )
@@ -47,6 +47,7 @@ test_that("a sweep is that of the twin with more features than users", {
 })
 
 test_that("the recorded log joint density is that of its factors", {
+  skip_long()
   withr::local_seed(4)
   for (biases in c(FALSE, TRUE)) {
     for (known in list(NULL, 0.7)) {
@@ -86,7 +87,7 @@ test_that("coefficients are drawn from a conjugate regression", {
   m0 <- rbind(matrix(0, 3, 2), model$prior$mu0)
   k <- crossprod(f) + k0
   ridge <- bmf_ridge(model$prior, "u")
-  results <- t(replicate(4000, {
+  results <- t(replicate(fast_or(1500, 4000), {
     p <- twin_bmf(model, run_bmf_sweeps(model, state, 1)$state)
     mean <- solve(k, crossprod(f, t(p$u)) + k0 %*% m0)
     drawn <- rbind(t(p$coefficients_u), p$mu_u)
@@ -257,6 +258,7 @@ test_that("folds keep the features", {
 # ---- conditional modes -------------------------------------------------------
 
 test_that("conditional modes with features raise the log joint density", {
+  skip_long()
   withr::local_seed(10)
   model <- tiny_bmf("wishart", 8, 7, 2, 40, biases = TRUE, features = both)
   state <- draw_prior(model)
@@ -301,11 +303,9 @@ feature_test <- function(case, reference, model = feature_cases[[case]],
 }
 
 test_that("Geweke's joint test passes with features", {
-  skip_long()
-  for (case in if (is_extended()) names(feature_cases) else "plain") {
-    test <- feature_test(
-      case, feature_reference(case), steps = fast_or(20, 40)
-    )
+  skip_unless_extended()
+  for (case in names(feature_cases)) {
+    test <- feature_test(case, feature_reference(case), steps = 40)
     expect_gte(smallest_adjusted(test), error_rate, label = case)
   }
 })
@@ -340,8 +340,8 @@ feature_ranks <- function(model, simulations = 200) {
 }
 
 test_that("the posterior with features is calibrated over the prior", {
-  skip_long()
-  ranks <- feature_ranks(feature_cases$plain, fast_or(60, 200))
+  skip_unless_extended()
+  ranks <- feature_ranks(feature_cases$plain, 200)
   expect_lt(max(attr(ranks, "autocorrelation")), 0.1)
   expect_identical(
     names(which(!sbc_inside(ranks, 31, error_rate))), character()
@@ -360,6 +360,7 @@ test_that("a wrong sampler with features is not calibrated", {
 # Mean, variance and distribution of a new user's rating, summed by hand over
 # the draws that the fit keeps.
 test_that("new users are predicted from their features, exactly", {
+  skip_long()
   fit <- feature_fit()
   made <- made_with_features()
   model <- fit_part(fit, "model")
@@ -407,7 +408,7 @@ test_that("draws for new users have the exact mean and variance", {
   made <- made_with_features()
   pairs <- made$new[c(1, 6), ]
   exact <- predict(fit, pairs, user_features = made$features)
-  many <- do.call(rbind, replicate(60, simplify = FALSE, {
+  many <- do.call(rbind, replicate(fast_or(15, 60), simplify = FALSE, {
     predict(fit, pairs, type = "draws", user_features = made$features)
   }))
   expect_lt(max(abs(z_of_means(many, exact$mean))), max_z)
@@ -464,14 +465,17 @@ test_that("pairs of a new user and a new item have the exact moments", {
   }
   exact <- of()
   expect_identical(exact$unknown, c("both", "user", "item"))
-  many <- do.call(rbind, replicate(60, of(type = "draws"), simplify = FALSE))
+  times <- fast_or(15, 60)
+  many <- do.call(
+    rbind, replicate(times, of(type = "draws"), simplify = FALSE)
+  )
   expect_lt(max(abs(z_of_means(many, exact$mean))), max_z)
   square <- sweep(many, 2, exact$mean)^2
   expect_lt(max(abs(z_of_means(square, exact$parameters))), max_z)
   interval <- of(interval = "prediction", level = 0.9)
   expect_identical(interval$mean, exact$mean)
   # both ends are quantiles of the draws, noise included
-  noise <- rep(kept_factors(fit)$noise, 60)
+  noise <- rep(kept_factors(fit)$noise, times)
   rating <- many + rnorm(length(many)) * sqrt(noise)
   below <- sweep(rating, 2, interval$lower) < 0
   # the draws of one fit have factors in common: a tenth of them counts
@@ -582,6 +586,7 @@ test_that("the shares of factors count the features", {
 # ---- tables in every form ----------------------------------------------------
 
 test_that("a table means the same in every form", {
+  skip_long()
   made <- made_with_features()
   f <- made$features[1:12, ]
   colnames(f) <- c("x", "y", "z")
@@ -619,6 +624,7 @@ test_that("a factor has a feature for each level, and a logical one", {
 })
 
 test_that("columns with equal names are features of their own", {
+  skip_long()
   read <- function(table, known = NULL) {
     suppressMessages(feature_table(table, "user", "user", "x", known, NULL))
   }
@@ -666,6 +672,7 @@ test_that("users without a rating are added, with a message", {
 })
 
 test_that("wrong tables of features are errors", {
+  skip_long()
   r <- data.frame(
     user = c("a", "b", "c"), item = c(1, 2, 1), value = c(1, 2, 4)
   )
@@ -708,6 +715,7 @@ test_that("wrong tables of features are errors", {
 })
 
 test_that("wrong features of new users are errors", {
+  skip_long()
   fit <- feature_fit()
   f <- made_with_features()$features
   new <- data.frame(user = c("m", "n"), item = 1)

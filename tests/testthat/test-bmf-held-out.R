@@ -1,6 +1,7 @@
 # Predictions of pairs given up front, and scores of ratings held back.
 
 test_that("pairs given up front are averaged over every kept draw", {
+  skip_long()
   ratings <- small_ratings()
   back <- c(3, 30, 77)
   asked <- ratings[back, ]

@@ -10,7 +10,7 @@ test_that("a sweep is that of the twin, draw for draw", {
   withr::local_seed(1)
   for (kind in bmf_kinds_tested) {
     for (biases in c(FALSE, TRUE)) {
-      for (levels in c(2, 3, 6)) {
+      for (levels in fast_or(c(2, 6), c(2, 3, 6))) {
         model <- tiny_ordinal(kind, levels, biases = biases, n = 6, count = 30)
         state <- draw_prior(model)
         twin <- twin_bmf(model, state)
@@ -31,6 +31,7 @@ test_that("a sweep is that of the twin, draw for draw", {
 })
 
 test_that("a sweep with features is that of the twin, draw for draw", {
+  skip_long()
   withr::local_seed(8)
   for (biases in c(FALSE, TRUE)) {
     for (sides in list("u", "v", c("u", "v"))) {
@@ -118,7 +119,8 @@ test_that("the posterior is that of quadrature", {
     cutpoint_sd = sd
   ), keep = c("u", "v"))
   withr::local_seed(3)
-  draws <- run_bmf_sweeps(model, draw_prior(model), 40000, burnin = 100)$draws
+  draws <- run_bmf_sweeps(model, draw_prior(model), fast_or(10000, 40000), burnin = 100
+  )$draws
   eta <- draws[, "u[1,1]"] * draws[, "v[1,1]"]
   low <- pnorm(draws[, "theta[1]"] - eta)
   middle <- pnorm(draws[, "theta[2]"] - eta) - low
@@ -277,6 +279,7 @@ new_pairs <- function(made) {
 }
 
 test_that("probabilities are those of the draws", {
+  skip_long()
   fit <- star_fit()
   kept <- kept_factors(fit)
   eta <- posterior_linpred(fit)
@@ -320,7 +323,7 @@ test_that("predictions are on the scale and agree", {
   inside <- up_to[cbind(1:12, interval$upper + 1)] -
     up_to[cbind(1:12, interval$lower)]
   expect_true(all(inside >= 0.95))
-  draws <- withr::with_seed(2, do.call(rbind, lapply(1:60, function(i) {
+  draws <- withr::with_seed(2, do.call(rbind, lapply(seq_len(fast_or(20, 60)), function(i) {
     posterior_predict(fit, pairs)
   })))
   expect_true(all(draws %in% 1:5))
@@ -387,6 +390,7 @@ test_that("likes may be numbers, logical or of a factor", {
 })
 
 test_that("levels of an ordered factor are the scale, rated or not", {
+  skip_long()
   made <- stars(levels = 4)
   made$value <- factor(
     c("bad", "fair", "good", "best")[made$value],
@@ -401,6 +405,7 @@ test_that("levels of an ordered factor are the scale, rated or not", {
 })
 
 test_that("levels of a factor without a rating are on the scale", {
+  skip_long()
   made <- stars()
   levels_of <- function(value, link = "ordinal") {
     made$value <- value
@@ -420,6 +425,7 @@ test_that("levels of a factor without a rating are on the scale", {
 })
 
 test_that("ratings given later are matched by their levels", {
+  skip_long()
   made <- stars()
   made$value <- ordered(
     c("1", "2", "many", "3", "none")[made$value],
@@ -491,6 +497,7 @@ test_that("loo, compare_k() and plots take ordinal ratings", {
 })
 
 test_that("what the model cannot take is an error", {
+  skip_long()
   made <- stars()
   fit <- star_fit()
   six <- data.frame(user = "1", item = "2", value = c(3, 6))
@@ -531,6 +538,7 @@ test_that("a rating at the end of an interval counts in part", {
 })
 
 test_that("recommendations know the scale, the features and what is left", {
+  skip_long()
   one <- data.frame(user = 1, item = 1:4, value = 1:4)
   quick <- function(ratings, ...) {
     quietly(gibbs_bmf(ratings, 1, draws = 10, burnin = 10, chains = 1, seed = 1,
@@ -556,6 +564,7 @@ test_that("recommendations know the scale, the features and what is left", {
 })
 
 test_that("ratings that are all equal are said to be, whatever the link", {
+  skip_long()
   alike <- data.frame(user = c(1, 1, 2, 3), item = c(1, 2, 2, 1), value = 1)
   quick <- function(ratings, ...) {
     suppressWarnings(gibbs_bmf(

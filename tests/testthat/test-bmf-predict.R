@@ -1,6 +1,7 @@
 # predict() of ratings.
 
 test_that("an interval of the mean has the variance of the parameters alone", {
+  skip_long()
   fit <- short_bmf(biases = TRUE)
   pairs <- data.frame(
     user = c("a", "b", "new", "a", "new"), item = c(10, 20, 30, 1e6, 1e6)
@@ -25,7 +26,7 @@ test_that("an interval of the mean has the variance of the parameters alone", {
   expect_equal(of_mean$lower[1:2], ends[1, ])
   expect_equal(of_mean$upper[1:2], ends[2, ])
   # of new ids each draw has factors of its own
-  many <- do.call(rbind, lapply(1:40, function(i) {
+  many <- do.call(rbind, lapply(seq_len(fast_or(15, 40)), function(i) {
     predict(fit, pairs[3:4, ], type = "draws")
   }))
   below <- colMeans(many <= rep(of_mean$upper[3:4], each = nrow(many)))
@@ -45,6 +46,7 @@ test_that("of a clipped rating the interval is that of its expected value", {
 })
 
 test_that("folded users have both intervals", {
+  skip_long()
   fit <- short_bmf()
   new <- data.frame(user = "z", item = c(10, 20), value = c(1, 2))
   set.seed(1)
@@ -62,6 +64,7 @@ test_that("folded users have both intervals", {
 })
 
 test_that("intervals that a fit does not have are refused by name", {
+  skip_long()
   fit <- short_bmf()
   pairs <- some_pairs
   top <- quiet(gibbs_bmf(small_ratings(), 2, method = "icm", seed = 1))

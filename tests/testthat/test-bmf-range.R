@@ -24,6 +24,7 @@ new_pairs <- function(made) {
 }
 
 test_that("moments of clipped normal variates are their integrals", {
+  skip_long()
   range <- c(1, 5)
   for (mean in c(-4, 0.7, 1, 3.2, 4.9, 9)) {
     for (sd in c(0.05, 0.9, 6)) {
@@ -75,6 +76,7 @@ test_that("moments of clipped normal variates do not see a far end", {
 })
 
 test_that("a range changes predictions and not the posterior", {
+  skip_long()
   made <- rounded()
   plain <- short_fit(made)
   fit <- short_fit(made, range = c(1, 5))
@@ -93,18 +95,19 @@ test_that("a range changes predictions and not the posterior", {
 
 test_that("all predictions are of the clipped rating", {
   skip_long()
+  n <- fast_or(20, 40)
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   pairs <- new_pairs(made)
   predicted <- withr::with_seed(1, predict(fit, pairs))
-  draws <- withr::with_seed(2, do.call(rbind, lapply(1:40, function(i) {
+  draws <- withr::with_seed(2, do.call(rbind, lapply(seq_len(n), function(i) {
     posterior_predict(fit, pairs)
   })))
   expect_true(all(draws >= 1 & draws <= 5))
   # the draws of the factors are the same each time: those known are exact
   known <- predicted$unknown == "none"
-  kept <- nrow(draws) / 40
-  within <- apply(array(draws, c(kept, 40, ncol(draws))), c(1, 3), stats::var)
+  kept <- nrow(draws) / n
+  within <- apply(array(draws, c(kept, n, ncol(draws))), c(1, 3), stats::var)
   error <- sqrt(colMeans(within) / nrow(draws))
   z <- (colMeans(draws) - predicted$mean) / error
   expect_lt(max(abs(z[known])), max_z)
@@ -116,15 +119,16 @@ test_that("all predictions are of the clipped rating", {
   expect_equal(predicted$variance, predicted$noise + predicted$parameters)
   # a new user's or item's factors are integrated over in closed form
   one <- predicted$unknown %in% c("user", "item")
-  means <- vapply(1:40, function(i) {
+  means <- vapply(seq_len(n), function(i) {
     colMeans(posterior_predict(fit, pairs))
   }, numeric(nrow(pairs)))
-  error <- apply(means, 1, stats::sd) / sqrt(40)
+  error <- apply(means, 1, stats::sd) / sqrt(n)
   z <- (rowMeans(means) - predicted$mean) / error
   expect_lt(max(abs(z[one])), max_z)
 })
 
 test_that("every method reports the same numbers", {
+  skip_long()
   made <- rounded()
   held <- new_pairs(made)[1:8, ]
   fit <- short_fit(made, range = c(1, 5), predict_at = held)
@@ -151,6 +155,7 @@ test_that("every method reports the same numbers", {
 })
 
 test_that("intervals that end at an end of the range cover it", {
+  skip_long()
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   for (level in c(0.5, 0.9)) {
@@ -162,6 +167,7 @@ test_that("intervals that end at an end of the range cover it", {
 })
 
 test_that("new users and modes keep to the range", {
+  skip_long()
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   own <- data.frame(user = "ann", item = as.character(1:9), value = 5)
@@ -203,6 +209,7 @@ test_that("extending and comparing keep the range", {
 })
 
 test_that("what cannot be a range, and ratings outside it, are errors", {
+  skip_long()
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   six <- data.frame(user = "1", item = "2", value = c(3, 6))

@@ -14,6 +14,7 @@ priors <- list(
 
 for (kind in names(priors)) {
   test_that(paste("a fit goes on as one run, its answers too:", kind), {
+    skip_long()
     biases <- kind != "fixed"
     run <- function(draws, ...) {
       short_bmf(draws = draws, prior = priors[[kind]], biases = biases,
@@ -85,6 +86,7 @@ test_that("a fit without its data predicts, and goes on with them", {
 })
 
 test_that("the kind of table plays no part", {
+  skip_long()
   ratings <- small_ratings()
   fit <- short_bmf(ratings)
   matrix <- with(ratings, tapply(value, list(user, item), mean))
@@ -102,6 +104,7 @@ test_that("the kind of table plays no part", {
 for (biases in c(FALSE, TRUE)) {
   for (kind in names(priors)) {
     test_that(paste("means and variances by hand:", kind, biases), {
+      skip_long()
       fit <- short_bmf(prior = priors[[kind]], biases = biases)
       eta <- etas_by_hand(fit, some_pairs$user, some_pairs$item)
       expect_identical(nrow(eta), 80L)
@@ -120,6 +123,7 @@ for (biases in c(FALSE, TRUE)) {
     })
 
     test_that(paste("new users and items by hand:", kind, biases), {
+      skip_long()
       fit <- short_bmf(prior = priors[[kind]], biases = biases)
       model <- attr(fit, "model")
       new <- data.frame(user = c("a", "new", "new"), item = c(11, 10, 11))
@@ -292,6 +296,7 @@ fold_by_hand <- function(fit, draw, item, value) {
 
 for (kind in names(priors)) {
   test_that(paste("a new user's factors are drawn given the ratings:", kind), {
+    skip_long()
     fit <- short_bmf(prior = priors[[kind]], biases = kind != "fixed")
     model <- attr(fit, "model")
     # the same new user many times over is many draws
@@ -453,6 +458,7 @@ test_that("draws stay raw", {
 # ---- looking at a fit ------------------------------------------------------
 
 test_that("print, tidy and glance say what was fitted", {
+  skip_long()
   fit <- short_bmf(biases = TRUE, keep = "v")
   expect_snapshot({
     writeLines(attr(fit, "model")$headline)
@@ -516,6 +522,7 @@ test_that("pictures are drawn and leave the device as it was", {
 # ---- search for a mode -----------------------------------------------------
 
 test_that("the mode is a fixed point of alternating least squares", {
+  skip_long()
   ratings <- small_ratings()
   prior <- bmf_prior("fixed", factor_variance = 0.8, noise_variance = 0.3)
   top <- gibbs_bmf(ratings, 2, prior, method = "icm", seed = 1)
@@ -640,14 +647,15 @@ informative <- list(
 
 test_that("intervals cover what they promise on data from the model", {
   skip_long()
-  below <- calibrated(informative$wishart, 200)
+  n <- fast_or(100, 200)
+  below <- calibrated(informative$wishart, n)
   expect_true(all(abs(coverage_errors(below)) < 4))
   # the whole distribution, not three points of it alone
   deciles <- table(cut(unlist(below), seq(0, 1, 0.1)))
   share <- vapply(below, function(p) {
     as.vector(table(cut(p, seq(0, 1, 0.1)))) / 10
   }, numeric(10))
-  error <- apply(share, 1, stats::sd) / sqrt(200)
+  error <- apply(share, 1, stats::sd) / sqrt(n)
   expect_true(all(abs(rowMeans(share) - 0.1) < 4 * error))
   # the test can fail: a spread wrong by a fifth does
   narrow <- lapply(below, function(p) stats::pnorm(1.2 * stats::qnorm(p)))
@@ -674,7 +682,7 @@ test_that("lecturers' ratings are predicted better than by their means", {
   some$d <- droplevels(some$d)
   back <- withr::with_seed(1, sample(nrow(some), nrow(some) %/% 10))
   fit <- quiet(gibbs_bmf(y ~ s + d, rank = 3, data = some[-back, ],
-    biases = TRUE, predict_at = some[back, c("s", "d", "y")], draws = 400,
+    biases = TRUE, predict_at = some[back, c("s", "d", "y")], draws = fast_or(200, 400),
     burnin = 200, chains = 2, seed = 1, progress = FALSE
   ))
   scores <- held_out(fit)
@@ -755,6 +763,7 @@ test_that("tables of every shape have an answer", {
 })
 
 test_that("unrated users and items get the prior, and are flagged", {
+  skip_long()
   ratings <- small_ratings()
   ratings$user <- factor(ratings$user, c(letters[1:25], "nobody"))
   expect_message(
@@ -777,6 +786,7 @@ test_that("unrated users and items get the prior, and are flagged", {
 # ---- priors and messages ---------------------------------------------------
 
 test_that("priors print as mathematics, before and after the fit", {
+  skip_long()
   expect_snapshot({
     bmf_prior()
     bmf_prior("gamma", noise_shape = 3, noise_rate = 0.5)
@@ -789,6 +799,7 @@ test_that("priors print as mathematics, before and after the fit", {
 })
 
 test_that("open fields of priors are weak and follow the ratings' scale", {
+  skip_long()
   ratings <- small_ratings()
   spread <- mean((ratings$value - mean(ratings$value))^2)
   of <- function(prior, ...) {
@@ -907,6 +918,7 @@ test_that("faults of questions name themselves", {
 # ---- simulation ------------------------------------------------------------
 
 test_that("simulated ratings have the law that the page states", {
+  skip_long()
   withr::local_seed(1)
   made <- sim_bmf(200, 100, rank = 3, share = 0.5, sigma2 = 0.5, mean = 2,
     biases = 0.6
@@ -1018,6 +1030,7 @@ test_that("shares of factors are those of the factors drawn", {
 })
 
 test_that("fold_in() of a user of the fit uses the new ratings alone", {
+  skip_long()
   made <- withr::with_seed(1, sim_bmf(8, 6, rank = 1, share = 0.5))
   fit <- suppressWarnings(gibbs_bmf(
     made, 1, draws = 20, burnin = 5, chains = 1, seed = 1, progress = FALSE

@@ -48,6 +48,7 @@ test_that("sweeps cut in any way give the same bits", {
 })
 
 test_that("the state handed to a segment is not changed in place", {
+  skip_long()
   model <- gmm_of(datasets::faithful, 2)
   withr::local_preserve_seed()
   chain <- start_chain(model, NULL, chain_streams(1, 1)[[1]], 1, environment())
@@ -167,6 +168,7 @@ test_that("a fit is continued in another session", {
 uniforms <- function(fit) unlist(lapply(fit, function(m) m[, "u"]))
 
 test_that("two fits in a row share no number, and set.seed() governs both", {
+  skip_long()
   withr::local_preserve_seed()
   set.seed(42)
   one <- quietly(probe(seed = NULL))
@@ -229,12 +231,14 @@ test_that("chain k runs on the k-th stream of L'Ecuyer's generator", {
 })
 
 test_that("more chains leave the first ones as they are", {
+  skip_long()
   two <- short_gmm(20, chains = 2)
   four <- short_gmm(20, chains = 4)
   expect_identical(unclass(four)[1:2], unclass(two)[1:2], ignore_attr = TRUE)
 })
 
 test_that("starting values may be drawn, on the chain's stream", {
+  skip_long()
   drawn <- function(k) list(mu = matrix(c(2, 4, 50, 80) + runif(4), 2))
   run <- function() short_gmm(20, inits = drawn, seed = NULL)
   withr::local_preserve_seed()
@@ -250,6 +254,7 @@ test_that("starting values may be drawn, on the chain's stream", {
 })
 
 test_that("shared streams, and kinds that hide state, are refused", {
+  skip_long()
   withr::local_preserve_seed()
   fixed <- function(k) {
     set.seed(1)
@@ -265,6 +270,7 @@ test_that("shared streams, and kinds that hide state, are refused", {
 # ---- A chain that fails ------------------------------------------------------
 
 test_that("a failing chain is named, and the others can be continued", {
+  skip_long()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9,
     probe.hook = function(state) {
@@ -426,6 +432,7 @@ rule <- function(...) {
 }
 
 test_that("a rule stops at the first good look, at a multiple of `every`", {
+  skip_long()
   fit <- quietly(probe(draws = 20, burnin = 0, stop_when = rule()))
   stopped <- attr(fit, "running")$draws
   expect_identical(stopped %% 20, 0)
@@ -444,6 +451,7 @@ test_that("a rule stops at the first good look, at a multiple of `every`", {
 })
 
 test_that("where a rule stops depends on the draws alone", {
+  skip_long()
   run <- function() {
     quietly(probe(draws = 20, burnin = 3, thin = 2, stop_when = rule()))
   }
@@ -463,6 +471,7 @@ test_that("where a rule stops depends on the draws alone", {
 })
 
 test_that("a run that hits its cap says so", {
+  skip_long()
   never <- until(ess = 1e6, max_draws = 60, every = 20, burnin = "fixed")
   cnd <- rlang::catch_cnd(
     probe(draws = 20, stop_when = never), "gibbsite_warning_cap"
@@ -484,6 +493,7 @@ test_that("a run that hits its cap says so", {
 })
 
 test_that("extend() takes a rule, anchored at the first draw", {
+  skip_long()
   whole <- quietly(
     probe(draws = 20, burnin = 0, stop_when = rule(max_draws = 400))
   )
@@ -517,6 +527,7 @@ test_that("extend() takes a rule, anchored at the first draw", {
 # ---- Size, convergence -------------------------------------------------------
 
 test_that("a run that would not fit in memory is refused before it starts", {
+  skip_long()
   withr::local_options(gibbsite.max_draws_mb = 0.01)
   ran <- FALSE
   withr::local_options(probe.segment = function(state) ran <<- TRUE)
@@ -531,6 +542,7 @@ test_that("a run that would not fit in memory is refused before it starts", {
 })
 
 test_that("the warning of convergence can be suppressed alone", {
+  skip_long()
   expect_warning(
     gibbs_gmm(datasets::faithful, 2, draws = 10, burnin = 0, seed = 1,
       progress = FALSE
@@ -643,10 +655,11 @@ test_that("lines are said after 10 and 30 seconds and then every minute", {
 })
 
 test_that("a run in a script says how long it takes", {
+  skip_long()
   withr::local_options(gibbsite.segment_seconds = 1)
-  lines <- with_quick_clock(quietly(probe(draws = 2000, progress = TRUE)))
+  lines <- with_quick_clock(quietly(probe(draws = 200, progress = TRUE)))
   expect_match(lines[[1L]], "[0-9]+% of the sweeps done, about [0-9.]+ (s|min|h) left")
-  expect_identical(with_quick_clock(quietly(probe(draws = 2000))), character())
+  expect_identical(with_quick_clock(quietly(probe(draws = 200))), character())
   # a short run says nothing
   expect_no_message(
     quietly(probe(draws = 10, progress = TRUE)),
@@ -655,16 +668,17 @@ test_that("a run in a script says how long it takes", {
 })
 
 test_that("a run by a rule says what it waits for, and its cap", {
+  skip_long()
   withr::local_options(gibbsite.segment_seconds = 1)
-  rule <- until(ess = 1e5, every = 300, max_draws = 3000)
+  rule <- until(ess = 1e5, every = 100, max_draws = 1000)
   lines <- with_quick_clock(quietly(probe(
-    draws = 300, stop_when = rule, progress = TRUE
+    draws = 100, stop_when = rule, progress = TRUE
   )))
   waits <- grep("Not converged: effective sample size", lines, value = TRUE)
   expect_match(waits, "draws are needed, [0-9.]+ (s|min|h)")
-  expect_match(lines, "At most 3000 draws, [0-9.]+ (s|min|h)")
+  expect_match(lines, "At most 1000 draws, [0-9.]+ (s|min|h)")
   bar <- gibbsite:::bar_format(
-    list(running = list(chains = 2, stop_when = rule), goal = 3000), 600,
+    list(running = list(chains = 2, stop_when = rule), goal = 1000), 200,
     list(table = gibbsite:::convergence_table(
       array(rnorm(40), c(10, 2, 2), list(NULL, NULL, c("a{b}", "a{b}"))),
       1.01, 400

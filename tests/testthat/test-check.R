@@ -154,6 +154,7 @@ test_that("the argument's name and the call are found without being given", {
 })
 
 test_that("numbers are checked against open and closed ends", {
+  skip_long()
   expect_identical(check_number(1L), 1)
   expect_identical(check_number(c(a = 2.5)), 2.5)
   expect_identical(check_number(0, lower = 0), 0)
@@ -175,6 +176,7 @@ test_that("numbers are checked against open and closed ends", {
 })
 
 test_that("flags and strings are single values", {
+  skip_long()
   expect_true(check_flag(TRUE))
   expect_false(check_flag(c(a = FALSE)))
   expect_identical(check_string("a"), "a")
@@ -197,6 +199,7 @@ test_that("flags and strings are single values", {
 })
 
 test_that("a choice is made as match.arg() makes it", {
+  skip_long()
   types <- c("cluster", "prob", "density")
   f <- function(type = c("cluster", "prob", "density")) {
     check_choice(type, types)
@@ -219,6 +222,7 @@ test_that("a choice is made as match.arg() makes it", {
 })
 
 test_that("a subset comes back in the model's order", {
+  skip_long()
   f <- function(keep) check_subset(keep, c("pi", "mu", "Sigma"), "blocks")
   expect_equal(f(c("Sigma", "pi")), c("pi", "Sigma"))
   expect_gibbsite_error({
@@ -231,6 +235,7 @@ test_that("a subset comes back in the model's order", {
 })
 
 test_that("an object of a class is asked for by its maker", {
+  skip_long()
   prior <- structure(list(), class = "gmm_prior")
   f <- function(prior, ...) check_class(prior, "gmm_prior", "gmm_prior()", ...)
   expect_identical(f(prior), prior)
@@ -246,6 +251,7 @@ test_that("an object of a class is asked for by its maker", {
 # ---- Vectors and matrices ----
 
 test_that("numeric vectors have the length that is asked for", {
+  skip_long()
   expect_identical(check_numeric_vector(c(a = 1L, b = 2L)), c(a = 1, b = 2))
   expect_identical(check_numeric_vector(2, length = c(1, 3)), 2)
   expect_identical(check_numeric_vector(c(1, Inf), finite = FALSE), c(1, Inf))
@@ -268,6 +274,7 @@ test_that("numeric vectors have the length that is asked for", {
 })
 
 test_that("covariances are symmetric and positive definite", {
+  skip_long()
   s <- matrix(c(2, 1, 1, 2), 2, dimnames = list(c("a", "b"), NULL))
   expect_identical(check_spd_matrix(s, 2), matrix(c(2, 1, 1, 2), 2))
   expect_identical(check_spd_matrix(3L, 1), matrix(3))
@@ -333,6 +340,7 @@ test_that("row and column names are kept, and columns named where needed", {
 })
 
 test_that("nothing is lost without a word", {
+  skip_long()
   x <- data.frame(a = 1:2, stringsAsFactors = FALSE)
   x$date <- as.Date("1970-01-02") + 0:1
   x$time <- as.POSIXct(c(10, 20), origin = "1970-01-01", tz = "UTC")
@@ -416,6 +424,7 @@ test_that("a sparse matrix is taken with its zeros", {
 })
 
 test_that("the first value that is not finite is named", {
+  skip_long()
   x <- as.matrix(mtcars)
   x["Datsun 710", "cyl"] <- NaN
   x["Mazda RX4", "wt"] <- Inf
@@ -459,6 +468,7 @@ test_that("missing values are an error, or leave their rows out aloud", {
 # ---- Files ----
 
 test_that("a new directory is one that can be made, or is there", {
+  skip_long()
   root <- withr::local_tempdir()
   root <- normalizePath(root)
   path <- function(path) check_new_directory(path)

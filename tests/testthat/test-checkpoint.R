@@ -32,13 +32,13 @@ test_that("a run that was killed is resumed to the same bits", {
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
     slow_from(0, 5, "started")
-    probe(draws = 4000, checkpoint = "run")
+    probe(draws = 1500, checkpoint = "run")
   }))
   ruled <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    rule <- until(rhat = 1.01, ess = 4000, every = 1000)
+    rule <- until(rhat = 1.01, ess = 1000, every = 300)
     slow_from(0, 5, "started")
-    probe(draws = 1000, checkpoint = "run", stop_when = rule)
+    probe(draws = 300, checkpoint = "run", stop_when = rule)
   }))
   for (one in list(child, ruled)) {
     wait_for(one, "run/chain-2/draws-0002.rds")
@@ -46,18 +46,19 @@ test_that("a run that was killed is resumed to the same bits", {
     expect_identical(end_of(one), -9L)
   }
   fit <- resumed(file_in(child, "run"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
-  rule <- until(rhat = 1.01, ess = 4000, every = 1000)
+  expect_true(identical_fit(fit, quietly(probe(draws = 1500))))
+  rule <- until(rhat = 1.01, ess = 1000, every = 300)
   fit <- resumed(file_in(ruled, "run"))
-  whole <- quietly(probe(draws = 1000, stop_when = rule))
+  whole <- quietly(probe(draws = 300, stop_when = rule))
   expect_true(identical_fit(fit, whole))
   # the rule held before its cap
-  expect_lt(attr(whole, "running")$draws, 10000)
+  expect_lt(attr(whole, "running")$draws, 3000)
 })
 
 # ---- Resuming in all circumstances -------------------------------------------
 
 test_that("an interrupted run is resumed, and resumed again", {
+  skip_long()
   local_folder()
   stopped_run("run")
   whole <- quietly(probe(draws = 80))
@@ -116,6 +117,7 @@ test_that("a run with a rule stops where it would have stopped", {
 })
 
 test_that("after a chain has failed all chains can be resumed", {
+  skip_long()
   local_folder()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9,
@@ -132,6 +134,7 @@ test_that("after a chain has failed all chains can be resumed", {
 })
 
 test_that("files aside, and draws that no state names, are not read", {
+  skip_long()
   local_folder()
   stopped_run("run")
   writeBin(as.raw(1:200), "run/chain-1/state.rds.part")
@@ -236,7 +239,7 @@ test_that("a file cut anywhere is an error and nothing worse", {
   local_folder()
   stopped_run("run")
   bytes <- readBin("run/chain-1/state.rds", "raw", 1e6)
-  for (n in unique(round(seq(0, length(bytes) - 1, length.out = 60)))) {
+  for (n in unique(round(seq(0, length(bytes) - 1, length.out = fast_or(20, 60))))) {
     writeBin(bytes[seq_len(n)], "run/chain-1/state.rds")
     expect_error(resume("run"), class = "gibbsite_error_checkpoint")
   }
@@ -304,6 +307,7 @@ test_that("what is read is checked before it is used", {
 })
 
 test_that("other data, and what is no checkpoint, are refused", {
+  skip_long()
   local_folder()
   short_gmm(10, checkpoint = "run")
   before <- md5_of("run")
@@ -319,6 +323,7 @@ test_that("other data, and what is no checkpoint, are refused", {
 })
 
 test_that("a run never writes over what is there", {
+  skip_long()
   local_folder()
   short_gmm(10, checkpoint = "run")
   dir.create("mine")
@@ -504,6 +509,7 @@ test_that("a forked child has no part in the lock of its parent", {
 })
 
 test_that("a directory that another run has taken is not written to", {
+  skip_long()
   local_folder()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0,
@@ -671,6 +677,7 @@ test_that("with all functions given anew none of the checkpoint is called", {
 })
 
 test_that("the gradient can be given anew, and is compared", {
+  skip_long()
   local_folder()
   make <- function(scale) {
     list(
@@ -788,6 +795,7 @@ test_that("a directory that goes away is a warning, and the run goes on", {
 })
 
 test_that("a directory that cannot be set up at first may be later", {
+  skip_long()
   local_folder()
   dir.create("run")
   full <- TRUE

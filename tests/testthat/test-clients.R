@@ -60,6 +60,7 @@ test_that("`ndraws` and `re_formula` are taken by all", {
 })
 
 test_that("the number of draws to use is `ndraws`, and not `draws`", {
+  skip_long()
   ratings <- withr::with_seed(1, sim_bmf(12, 10, rank = 2, share = 0.5))
   mh <- short(mh_sample, function(x) -sum(x^2) / 2, c(a = 0))
   by_own <- function(f) function(fit, ...) f(fit, function(x, ...) x[[1]], ...)
@@ -133,6 +134,7 @@ test_that("tidy() leaves out the interval", {
 # ---- bayestestR and parameters -----------------------------------------------
 
 test_that("draws for insight are numbered as in summary()", {
+  skip_long()
   skip_if_not_installed("insight")
   fit <- mixture()
   draws <- insight::get_parameters(fit)
@@ -148,6 +150,7 @@ test_that("draws for insight are numbered as in summary()", {
 })
 
 test_that("bayestestR's numbers are those of summary()", {
+  skip_long()
   skip_if_not_installed("bayestestR")
   skip_if_not_installed("insight")
   for (fit in list(line(), mixture(), flock(), topics())) {
@@ -188,6 +191,7 @@ test_that("bayestestR's numbers are those of summary()", {
 })
 
 test_that("the draws of the prior for a Bayes factor are those of the prior", {
+  skip_long()
   skip_if_not_installed("insight")
   prior <- logistic_prior(slope_variance = matrix(c(4, 1, 1, 2), 2))
   fit <- short(gibbs_logistic, am ~ wt, mtcars, prior)
@@ -208,6 +212,7 @@ test_that("the draws of the prior for a Bayes factor are those of the prior", {
 })
 
 test_that("model_parameters() has the numbers of summary()", {
+  skip_long()
   skip_if_not_installed("parameters")
   skip_if_not_installed("insight")
   for (fit in list(line(), mixture(), flock())) {
@@ -233,6 +238,7 @@ test_that("model_parameters() has the numbers of summary()", {
 # ---- S4 ----------------------------------------------------------------------
 
 test_that("S4 generics find the method for coda's lists", {
+  skip_long()
   env <- new.env()
   setClass("first_of_fit", representation(x = "numeric"), where = env)
   setGeneric("chains_of_fit", function(x) standardGeneric("chains_of_fit"),

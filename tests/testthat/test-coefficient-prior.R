@@ -77,6 +77,7 @@ test_that("a slope is Student t under the hierarchical prior", {
 })
 
 test_that("logistic posteriors have the means and widths, by quadrature", {
+  skip_long()
   prior <- logistic_prior(
     intercept_mean = -2, intercept_sd = 1, slope_mean = c(x = 3),
     slope_sd = 0.7
@@ -118,6 +119,7 @@ test_that("logistic posteriors have the means and widths, by quadrature", {
 })
 
 test_that("a width is a factor of the default, one word for all", {
+  skip_long()
   wide <- function(sampler, formula, ...) {
     prior_summary(quick(sampler, formula, rows, ...))
   }
@@ -147,6 +149,7 @@ test_that("a width is a factor of the default, one word for all", {
 })
 
 test_that("a completed prior gives the same fit, and new data keep it", {
+  skip_long()
   prior <- logistic_prior(slope_mean = c(x = 1), slope_sd = c(x = 0.5))
   fit <- quick(gibbs_logistic, y ~ x + v, rows, prior)
   again <- quick(gibbs_logistic, y ~ x + v, rows, prior_summary(fit))
@@ -163,6 +166,7 @@ test_that("a completed prior gives the same fit, and new data keep it", {
 })
 
 test_that("draws from the prior have its means", {
+  skip_long()
   tight <- logistic_prior(
     slope_mean = 3, slope_sd = 1e-6, intercept_mean = 2, intercept_sd = 1e-6
   )
@@ -187,6 +191,7 @@ test_that("the means of grouped logistic regressions are those of the prior", {
 })
 
 test_that("fields of coefficients at fault are named", {
+  skip_long()
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     gibbs_lm(z ~ x + v, rows, lm_prior(slope_mean = c(w = 1)))
     gibbs_lm(z ~ x + v, rows, lm_prior(slope_sd = c("(Intercept)" = 1)))
@@ -210,6 +215,7 @@ test_that("fields of coefficients at fault are named", {
 })
 
 test_that("a coefficient that only the prior bounds is named", {
+  skip_long()
   level <- rep(c("a", "b", "rare"), c(18, 18, 4))
   data <- cbind(rows, level = factor(level))
   data$y[37:40] <- 1
@@ -232,6 +238,7 @@ test_that("a coefficient that only the prior bounds is named", {
 })
 
 test_that("compare() takes a list of fits", {
+  skip_long()
   a <- quick(gibbs_lm, z ~ x, rows)
   b <- quick(gibbs_lm, z ~ x, rows, lm_prior(slope_scale = 2))
   expect_equal(compare(list(a, b)), compare(a, b))

@@ -22,6 +22,7 @@ quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
 }
 
 test_that("the mixture has the moments of the exact posteriors", {
+  skip_long()
   sets <- completed_sets(4)
   # independent draws; by hand the posterior of (alpha, w) given sigma = 1 and
   # the flat intercept is that of least squares with a ridge on the slope
@@ -60,6 +61,7 @@ test_that("the mixture has the moments of the exact posteriors", {
 })
 
 test_that("predictions are those of the mixture", {
+  skip_long()
   fits <- quiet_fits(gibbs_lm, y ~ x)
   fit <- combine_fits(fits, data = "imputed")
   new <- data.frame(x = c(-1, 0.5, NA))
@@ -104,7 +106,8 @@ test_that("predictions are those of the mixture", {
 test_that("multiple imputation covers the truth", {
   skip_long()
   # x is missing for a third of the rows, imputed by draws given y
-  covered <- vapply(1:40, function(r) withr::with_seed(r, {
+  n <- fast_or(20, 40)
+  covered <- vapply(seq_len(n), function(r) withr::with_seed(r, {
     x <- rnorm(60)
     y <- x + rnorm(60)
     lost <- 1:20
@@ -124,11 +127,12 @@ test_that("multiple imputation covers the truth", {
     ends <- confint(combine_fits(fits, data = "imputed"), "x", level = 0.9)
     ends[[1]] < 1 && 1 < ends[[2]]
   }), NA)
-  # 0.9 less 4 standard errors of 40 intervals
-  expect_gt(mean(covered), 0.9 - 4 * sqrt(0.09 / 40))
+  # 0.9 less 4 standard errors
+  expect_gt(mean(covered), 0.9 - 4 * sqrt(0.09 / n))
 })
 
 test_that("fits of other models are combined", {
+  skip_long()
   sets <- completed_sets()
   groups <- quiet_fits(gibbs_hlm, y ~ x + (1 | g))
   fit <- combine_fits(groups, data = "imputed")
@@ -172,6 +176,7 @@ test_that("fits of other models are combined", {
 })
 
 test_that("fits come in any form, and the result is saved and printed", {
+  skip_long()
   fits <- quiet_fits(gibbs_lm, y ~ x)
   fit <- combine_fits(fits, data = "imputed")
   expect_identical(class(fit)[1:2], c("gibbsite_imputed", "gibbs_lm"))
@@ -214,6 +219,7 @@ test_that("fits come in any form, and the result is saved and printed", {
 })
 
 test_that("what belongs to one data set is refused with the reason", {
+  skip_long()
   fits <- quiet_fits(gibbs_lm, y ~ x)
   fit <- combine_fits(fits, data = "imputed")
   expect_gibbsite_error(class = "gibbsite_error_imputed", {
@@ -233,6 +239,7 @@ test_that("what belongs to one data set is refused with the reason", {
 })
 
 test_that("fits that do not agree are not combined", {
+  skip_long()
   fits <- quiet_fits(gibbs_lm, y ~ x)
   sets <- completed_sets()
   quick <- function(...) {

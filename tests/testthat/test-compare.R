@@ -44,6 +44,7 @@ test_that("level and reference are used", {
 })
 
 test_that("a corrected approximation shows its draws", {
+  skip_long()
   corrected <- short_fit(
     laplace_logistic, am ~ wt + qsec, cars, correct = "importance"
   )
@@ -56,6 +57,7 @@ test_that("a corrected approximation shows its draws", {
 })
 
 test_that("other regressions and samplers are compared by name", {
+  skip_long()
   line <- short_fit(gibbs_lm, mpg ~ wt + qsec, cars, burnin = 20)
   swapped <- short_fit(
     gibbs_lm, mpg ~ qsec + wt, cars, burnin = 20, prior = lm_prior("nig")
@@ -103,6 +105,7 @@ test_that("fits get names", {
 })
 
 test_that("a comparison prints and is plotted", {
+  skip_long()
   table <- gibbsite::compare(laplace = near, exact = exact)
   shown <- capture.output(print(table))
   expect_identical(shown[[1]], "3 coefficients by 2 fits, with 95% intervals")

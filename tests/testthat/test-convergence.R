@@ -30,10 +30,11 @@ by_us <- function(x) {
 }
 
 test_that("R-hat and effective sample sizes are posterior's", {
+  skip_long()
   sizes <- c(1, 4:12, 50, 99, 100, 333)
   worst <- 0
   withr::local_seed(1)
-  for (i in seq_len(fast_or(700, 5000))) {
+  for (i in seq_len(fast_or(150, 5000))) {
     x <- random_draws(sample(sizes, 1), sample(5, 1))
     if (min(x) == max(x)) next
     expected <- by_posterior(x)

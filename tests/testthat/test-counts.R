@@ -20,6 +20,7 @@ test_that("tokens are those of the table, document after document", {
 })
 
 test_that("every form gives the same tokens", {
+  skip_long()
   x <- small()
   sparse <- Matrix::Matrix(x, sparse = TRUE)
   triplets <- methods::as(sparse, "TsparseMatrix")
@@ -114,6 +115,7 @@ test_that("empty documents are kept when asked", {
 })
 
 test_that("terms of new documents are matched by name", {
+  skip_long()
   known <- c("fox", "cat", "hen")
   expect_gibbsite_condition(class = "gibbsite_message_terms", {
     counts <- as_counts(small(), empty = "keep", known = known, arg = "newdata")
@@ -170,6 +172,7 @@ test_that("what is no table of counts is an error that says where", {
 })
 
 test_that("more tokens than memory are refused, with the largest count", {
+  skip_long()
   x <- small()
   x["two", "emu"] <- 1e9
   beyond <- x
@@ -211,6 +214,7 @@ words_of <- function(counts) {
 sorted <- function(x) lapply(x, sort)
 
 test_that("texts are cut into runs of letters, and a message says so", {
+  skip_long()
   expect_gibbsite_condition(
     counts <- as_counts(texts, arg = "x"), "gibbsite_message_conversion"
   )
@@ -260,7 +264,7 @@ test_that("apostrophes, digits, marks and spaces of every kind are known", {
 })
 
 test_that("a long text is cut as fast as short ones", {
-  skip_long()
+  skip_unless_extended()
   line <- "The quick fox's \u00e9t\u00e9 isn\u2019t over."
   long <- paste(rep(line, 4e4), collapse = " ")
   expect_gt(nchar(long), 1e6)
@@ -439,6 +443,7 @@ test_that("token_counts() gives the counts that gibbs_lda() reads", {
 })
 
 test_that("stop words and short terms are left out, and nothing else", {
+  skip_long()
   terms <- function(...) colnames(token_counts(...))
   all <- terms(texts)
   expect_identical(terms(texts, c("The", "on", "don\u2019t", "nothing")),
@@ -500,6 +505,7 @@ numbered <- function(...) {
 }
 
 test_that("numbers of terms from 0 and from 1 on are told apart", {
+  skip_long()
   names <- letters[1:4]
   words <- function(...) {
     counts <- as_counts(numbered(...), names, arg = "x")
@@ -543,6 +549,7 @@ test_that("new documents are numbered like those of the fit", {
 })
 
 test_that("a matrix with terms in its rows is turned, or said to be one", {
+  skip_long()
   x <- small()
   turned <- t(x)
   names(dimnames(turned)) <- c("features", "docs")
@@ -571,6 +578,7 @@ test_that("words lost by their form are said to be", {
 })
 
 test_that("ratings are no documents", {
+  skip_long()
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     gibbs_lda(data.frame(user = 1, item = 2, rating = 3), 2)
     gibbs_lda(matrix(c(1, NA, 2, 3), 2), 2)

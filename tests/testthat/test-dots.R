@@ -15,9 +15,11 @@ with_dots <- function() {
 }
 
 test_that("no function that passes `...` on takes a short name", {
+  skip_long()
   # update() takes `formula` for `formula.`, as R's own does
-  for (name in names(with_dots())) {
-    f <- with_dots()[[name]]
+  functions <- with_dots()
+  for (name in names(functions)) {
+    f <- functions[[name]]
     known <- names(formals(f))
     before <- known[seq_len(match("...", known) - 1L)]
     code <- all.names(body(f))
@@ -34,6 +36,7 @@ test_that("no function that passes `...` on takes a short name", {
 })
 
 test_that("data of the user's function keep their names", {
+  skip_long()
   plain <- brief(mh_sample, function(mu) normal(mu, 2, 3, 1), c(mu = 0))
   own <- brief(mh_sample, normal, c(mu = 0), p = 2, i = 3, l = 1)
   expect_equal(as.matrix(own), as.matrix(plain))
@@ -87,6 +90,7 @@ test_that("a graphical parameter is not taken for an argument of the plot", {
 })
 
 test_that("a call may name its formula, in any position", {
+  skip_long()
   by_cyl <- split(mtcars, mtcars$cyl)
   calls <- list(
     gibbs_lm = mpg ~ wt, gibbs_logistic = am ~ wt, gibbs_hlm = mpg ~ (1 | gear),
@@ -126,6 +130,7 @@ test_that("a call may name its formula, in any position", {
 })
 
 test_that("a name in short is no argument of the package's own functions", {
+  skip_long()
   set.seed(1)
   made <- sim_bmf(12, 8, rank = 2, share = 0.5)
   ratings <- brief(gibbs_bmf, made, rank = 2)

@@ -105,7 +105,7 @@ cells <- expand.grid(burnin = c(0, 7, 100), thin = c(1, 3, 10),
 test_that("every function of coda, posterior and bayesplot takes a fit", {
   skip_long()
   draws <- 80
-  for (i in seq_len(nrow(cells))) {
+  for (i in fast_or(c(1, 14, 21, 36), seq_len(nrow(cells)))) {
     at <- cells[i, ]
     cell <- paste(names(at), at, collapse = ", ")
     fit <- fake_fit(draws, at$burnin, at$thin, at$chains, at$columns)
@@ -118,7 +118,7 @@ test_that("every function of coda, posterior and bayesplot takes a fit", {
 test_that("bayesplot draws every cell", {
   skip_long()
   skip_if_not_installed("bayesplot")
-  for (i in seq_len(nrow(cells))) {
+  for (i in fast_or(c(1, 14, 21, 36), seq_len(nrow(cells)))) {
     at <- cells[i, ]
     fit <- fake_fit(80, at$burnin, at$thin, at$chains, at$columns)
     expect_s3_class(bayesplot::mcmc_trace(fit), "ggplot")
@@ -133,6 +133,7 @@ test_that("autoburnin takes nothing away after an equal burn-in", {
 
 
 test_that("gelman.diag() says which columns it cannot take", {
+  skip_long()
   fit <- suppressWarnings(gibbs_gmm(faithful, 2,
     draws = 100, burnin = 100, chains = 2, seed = 1, progress = FALSE
   ))
@@ -189,6 +190,7 @@ test_that("`[` with two indices chooses draws and columns", {
 })
 
 test_that("what `[` cannot give is an error of the call", {
+  skip_long()
   fit <- fake_fit(chains = 1)
   expect_gibbsite_error({
     fit[2]
@@ -203,6 +205,7 @@ test_that("what `[` cannot give is an error of the call", {
 })
 
 test_that("`$` is an error that says what to call", {
+  skip_long()
   fit <- fake_fit(chains = 1)
   errors <- expect_gibbsite_error(class = "gibbsite_error_argument", {
     fit$a
@@ -227,6 +230,7 @@ test_that("`$` is an error that says what to call", {
 on <- function(fit, draws) quietly(extend(fit, draws, progress = FALSE))
 
 test_that("window counts sweeps and gives a fit that can be continued", {
+  skip_long()
   fit <- fake_fit(draws = 20, burnin = 10, thin = 2)
   late <- window(fit, start = 30, end = 40)
   expect_s3_class(late, class(fit), exact = TRUE)
@@ -246,6 +250,7 @@ test_that("window counts sweeps and gives a fit that can be continued", {
 })
 
 test_that("a thinned window goes on in step", {
+  skip_long()
   fit <- fake_fit(draws = 40, burnin = 3, thin = 2, chains = 2)
   longer <- on(fit, 30)
   for (start in c(5, 7, 15)) {
@@ -318,6 +323,7 @@ test_that("as_draws and its kin take a fit", {
 })
 
 test_that("draws_of gives a block its dimensions", {
+  skip_long()
   columns <- c("pi[1]", "pi[2]", "mu[1,1]", "mu[2,1]", "mu[1,2]", "mu[2,2]",
                "mu[1,3]", "mu[2,3]", "s[1,1,1]", "log_lik", "x[1][1]",
                "x[1][2]")
@@ -401,6 +407,7 @@ test_that("identical_fit leaves out how a fit was run, and environments", {
 })
 
 test_that("identical_fit refuses what is not a fit", {
+  skip_long()
   expect_gibbsite_error({
     identical_fit(1, fake_fit())
     identical_fit(fake_fit(), list())
@@ -454,6 +461,7 @@ test_that("a fit changed by hand cannot be continued or combined", {
 })
 
 test_that("columns renamed by hand are errors where names are looked up", {
+  skip_long()
   fit <- fake_fit(chains = 2)
   renamed <- coda::`varnames<-`(fit, c("u", "v", "w"))
   bare <- fit
@@ -483,6 +491,7 @@ test_that("changed pending draws are seen", {
 # Going on -----------------------------------------------------------------
 
 test_that("extend checks its arguments before anything runs", {
+  skip_long()
   fit <- fake_fit(chains = 1)
   expect_gibbsite_error({
     extend(fit)
@@ -495,6 +504,7 @@ test_that("extend checks its arguments before anything runs", {
 })
 
 test_that("extend continues a fit to the bits of one run", {
+  skip_long()
   run <- function(draws, ...) {
     suppressWarnings(run_chains(
       toy_model(), running(draws = draws, burnin = 5, thin = 2, chains = 2,
@@ -555,6 +565,7 @@ test_that("combine_fits keeps the data where one fit has them", {
 })
 
 test_that("combined fits can be extended", {
+  skip_long()
   run <- function(seed, draws) {
     suppressWarnings(run_chains(
       toy_model(), running(draws = draws, burnin = 5, chains = 1, seed = seed,
@@ -568,6 +579,7 @@ test_that("combined fits can be extended", {
 })
 
 test_that("identical streams are refused", {
+  skip_long()
   a <- fake_fit(chains = 2)
   expect_gibbsite_error(combine_fits(a, a))
   expect_error(combine_fits(a, a), class = "gibbsite_error_streams")
@@ -590,6 +602,7 @@ test_that("identical streams are refused", {
 })
 
 test_that("runs that do not match are refused by name", {
+  skip_long()
   a <- fake_fit(chains = 1, seed = 1)
   other_data <- fake_fit(chains = 1, seed = 2)
   attr(other_data, "model")$data_hash <- "other"
@@ -608,6 +621,7 @@ test_that("runs that do not match are refused by name", {
 })
 
 test_that("update evaluates the call anew with changed arguments", {
+  skip_long()
   gibbs_toy <- function(x, k = 1, ...) list(x = x, k = k, ...)
   fit <- fake_fit()
   attr(fit, "run")$call <- quote(gibbs_toy(5, 2, seed = 1))
@@ -651,6 +665,7 @@ test_that("methods leave R's generator alone", {
 # Indices and arguments that mean nothing -----------------------------------
 
 test_that("an index is never recycled, cut or doubled", {
+  skip_long()
   fit <- fake_fit(draws = 20, chains = 2)
   expect_gibbsite_error({
     fit[, c(TRUE, FALSE)]
@@ -668,6 +683,7 @@ test_that("an index is never recycled, cut or doubled", {
 })
 
 test_that("window names the argument that is wrong", {
+  skip_long()
   fit <- fake_fit(draws = 20, burnin = 7, thin = 3, chains = 2)
   expect_gibbsite_error({
     window(fit, start = 5)
@@ -682,6 +698,7 @@ test_that("window names the argument that is wrong", {
 })
 
 test_that("arguments that do not exist are errors", {
+  skip_long()
   fit <- fake_fit(draws = 20, chains = 2)
   expect_gibbsite_error({
     draws_of(fit)
@@ -697,6 +714,7 @@ test_that("an argument may be abbreviated where R allows it", {
 })
 
 test_that("fits that were put together have no one call", {
+  skip_long()
   fit <- combine_fits(fake_fit(seed = 1L), fake_fit(seed = 2L))
   expect_gibbsite_error(update(fit, draws = 10))
   expect_gibbsite_error(update(fake_fit(), evaluate = "no"))
@@ -711,6 +729,7 @@ test_that("a part of a table of convergence carries no verdict", {
 # ---- generics ----------------------------------------------------------------
 
 test_that("generics of stats answer as those of lm() and glm()", {
+  skip_long()
   line <- quietly(gibbs_lm(
     dist ~ speed, datasets::cars, weights = speed, draws = 20, chains = 1,
     seed = 1, progress = FALSE
@@ -739,6 +758,7 @@ test_that("generics of stats answer as those of lm() and glm()", {
 })
 
 test_that("estimates of one's own model are those of its draws", {
+  skip_long()
   normal <- quietly(mh_sample(
     function(x) -sum(x^2) / 2, c(a = 0, b = 0), draws = 50, chains = 2,
     seed = 1, progress = FALSE
@@ -793,6 +813,7 @@ test_that("generics without a meaning are errors that say what to call", {
 })
 
 test_that("functions of posterior change the draws of a fit", {
+  skip_long()
   skip_if_not_installed("posterior")
   fit <- quietly(gibbs_lm(
     dist ~ speed, datasets::cars, draws = 20, chains = 2, seed = 1,

@@ -70,6 +70,7 @@ twin <- function(conditionals, init, draws, scan = "systematic", seed = 1,
 }
 
 test_that("sweeps are those of a loop in R on the same random numbers", {
+  skip_long()
   drawn <- everything[c("n", "flag", "x", "a")]
   start <- everything_start[names(drawn)]
   for (scan in c("systematic", "random")) {
@@ -151,6 +152,7 @@ test_that("the normal distribution in the plane has its exact moments", {
 })
 
 test_that("the chain in the plane is the autoregression that it should be", {
+  skip_long()
   # z1 given the last z1 has correlation 0.8^2
   z <- plane_draws("systematic")
   products <- vapply(z, function(x) {
@@ -228,8 +230,8 @@ test_that("a table of cells is visited with its probabilities", {
   skip_long()
   for (scan in c("systematic", "random")) {
     for (moved in c(FALSE, TRUE)) {
-      fit <- sampled(cell_conditionals(moved), cell_start, draws = 5000,
-                     chains = 4, scan = scan)
+      fit <- sampled(cell_conditionals(moved), cell_start,
+                     draws = fast_or(2000, 5000), chains = 4, scan = scan)
       expect_lt(cell_errors(matrices(fit)), 4.5)
     }
   }
@@ -316,12 +318,13 @@ regression_means <- function() {
 
 test_that("linear regression has the means that quadrature gives", {
   skip_long()
-  fit <- sampled(regression$conditionals, regression$init, draws = 5000,
+  n <- fast_or(1500, 5000)
+  fit <- sampled(regression$conditionals, regression$init, draws = n,
                  burnin = 100, chains = 4, x = regression$x, y = regression$y)
   draws <- lapply(matrices(fit), function(m) cbind(m, m[, 1:3]^2))
   expected <- regression_means()
   z <- vapply(seq_along(expected), function(j) {
-    z_of_chains(vapply(draws, function(m) m[, j], numeric(5000)), expected[j])
+    z_of_chains(vapply(draws, function(m) m[, j], numeric(n)), expected[j])
   }, 0)
   expect_lt(max(abs(z)), 4)
 })
@@ -330,6 +333,7 @@ test_that("linear regression has the means that quadrature gives", {
 # means moved: against the sum over all allocations of six observations.
 test_that("a mixture with a moved block has its exact posterior", {
   skip_long()
+  n <- fast_or(1500, 4000)
   y <- c(-1.2, -0.7, 0.1, 0.9, 1.6, 2.4)
   conditionals <- list(
     mu = mh_step(function(state) {
@@ -346,7 +350,7 @@ test_that("a mixture with a moved block has its exact posterior", {
   )
   fit <- sampled(
     conditionals, list(mu = c(0, 0), z = rep(1:2, 3), w = 0.5),
-    draws = 4000, burnin = 500, chains = 4
+    draws = n, burnin = 500, chains = 4
   )
   # exactly: given z, mu_k ~ N((m_k + sum y) / (1 + n_k), 1 / (1 + n_k))
   all <- as.matrix(expand.grid(rep(list(1:2), 6)))
@@ -369,12 +373,13 @@ test_that("a mixture with a moved block has its exact posterior", {
     cbind(m[, c("mu[1]", "mu[2]", "w")], m[, paste0("z[", 1:6, "]")] == 1)
   })
   z <- vapply(seq_along(expected), function(j) {
-    z_of_chains(vapply(draws, function(m) m[, j], numeric(4000)), expected[j])
+    z_of_chains(vapply(draws, function(m) m[, j], numeric(n)), expected[j])
   }, 0)
   expect_lt(max(abs(z)), 4)
 })
 
 test_that("Langevin steps use the gradient of the whole state", {
+  skip_long()
   # s | m ~ N(m, 1), m | s ~ N(s / 2, 3 / 4): (m, s) normal, variances 1 and 2
   fit <- sampled(
     list(
@@ -397,6 +402,7 @@ test_that("Langevin steps use the gradient of the whole state", {
 
 for (scan in c("systematic", "random")) {
   test_that(paste("pieces never show:", scan), {
+    skip_long()
     whole <- sampled(scan = scan, thin = 3)
     withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
       expect_true(identical_fit(sampled(scan = scan, thin = 3), whole))
@@ -431,7 +437,7 @@ test_that("a fit is continued in another session, and resumed when killed", {
     quietly(gibbs_sample(
       list(a = function(state) rnorm(1, state$b / 2),
            b = mh_step(function(state) -(state$b - state$a)^2)),
-      list(a = 0, b = 0), draws = 8000, burnin = 100, thin = 8, chains = 2,
+      list(a = 0, b = 0), draws = 3000, burnin = 100, thin = 8, chains = 2,
       seed = 1, scan = "random", progress = FALSE, checkpoint = "run"
     ))
   }))
@@ -441,7 +447,7 @@ test_that("a fit is continued in another session, and resumed when killed", {
   whole <- sampled(
     list(a = function(state) rnorm(1, state$b / 2),
          b = mh_step(function(state) -(state$b - state$a)^2)),
-    list(a = 0, b = 0), draws = 8000, burnin = 100, thin = 8, scan = "random"
+    list(a = 0, b = 0), draws = 3000, burnin = 100, thin = 8, scan = "random"
   )
   expect_true(identical_fit(resumed(file_in(child, "run")), whole))
 })
@@ -516,6 +522,7 @@ test_that("what functions need is found, and nothing else", {
 # ---- functions of the user ---------------------------------------------------
 
 test_that("a state that a function keeps or changes is its own", {
+  skip_long()
   kept <- list()
   conditionals <- list(
     a = function(state) {
@@ -558,6 +565,7 @@ test_that("a conditional may run another chain", {
 })
 
 test_that("another kind of generator is an error, put back it is none", {
+  skip_long()
   before <- RNGkind()
   changed <- list(
     a = function(state) rnorm(1),
@@ -586,6 +594,7 @@ test_that("another kind of generator is an error, put back it is none", {
 })
 
 test_that("chains whose functions set a seed are warned of", {
+  skip_long()
   seeded <- list(a = function(state) {
     set.seed(1)
     rnorm(1)
@@ -602,6 +611,7 @@ test_that("chains whose functions set a seed are warned of", {
 })
 
 test_that("a failing function ends the chain with its block and sweep", {
+  skip_long()
   failing <- function(what) {
     list(
       a = function(state) rnorm(1),
@@ -635,6 +645,7 @@ test_that("a failing function ends the chain with its block and sweep", {
 })
 
 test_that("a failing step says at which point", {
+  skip_long()
   moved <- function(f, ...) list(s = mh_step(f, random_walk(1), ...))
   start <- list(s = c(0.5, 1))
   custom <- function(draw, log_density) {
@@ -703,6 +714,7 @@ test_that("arguments are checked before any chain runs", {
 })
 
 test_that("a density that is none at the start is told before the chain", {
+  skip_long()
   at_start <- function(value) {
     sampled(list(a = mh_step(function(state) value)), list(a = 1))
   }
@@ -728,6 +740,7 @@ test_that("a density that is none at the start is told before the chain", {
 })
 
 test_that("shapes, columns and blocks kept", {
+  skip_long()
   fit <- sampled()
   expect_identical(colnames(fit[[1]]), c(
     "n", "flag[1]", "flag[2]",
@@ -753,6 +766,7 @@ test_that("shapes, columns and blocks kept", {
 })
 
 test_that("chains start where they are told", {
+  skip_long()
   stay <- list(a = function(state) state$a, b = function(state) state$b)
   init <- list(b = 2, a = c(1L, 1L))
   first <- function(...) {
@@ -777,6 +791,7 @@ test_that("chains start where they are told", {
 # ---- the fit -----------------------------------------------------------------
 
 test_that("a fit prints, and answers what every fit answers", {
+  skip_long()
   fit <- sampled(plane, plane_start, draws = 500)
   out <- paste(capture.output(print(fit)), collapse = "\n")
   expect_match(out, "systematic scan: z1, then z2")
@@ -808,6 +823,7 @@ test_that("a fit prints, and answers what every fit answers", {
 })
 
 test_that("adaptation is frozen after burn-in", {
+  skip_long()
   tuning <- function(draws) {
     fit <- sampled(draws = draws, burnin = 200)
     lapply(attr(fit, "chains"), function(chain) {
@@ -834,6 +850,7 @@ plane_density <- function(state) {
 }
 
 test_that("conditional modes lead to the mode", {
+  skip_long()
   with_density <- gibbs_sample(
     plane_modes, plane_start, method = "icm", seed = 1,
     log_joint = plane_density
@@ -865,6 +882,7 @@ test_that("of several starts the best one counts", {
 })
 
 test_that("a search says what it cannot do", {
+  skip_long()
   expect_gibbsite_error({
     gibbs_sample(list(a = mh_step(function(state) 0)), list(a = 0),
                  method = "icm")
@@ -926,6 +944,7 @@ test_that("names of a step's proposal are those of the block", {
 })
 
 test_that("a row or a column of numbers is the value of a plain block", {
+  skip_long()
   run <- function(shape) {
     gibbs_sample(
       list(

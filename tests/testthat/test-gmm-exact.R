@@ -78,6 +78,7 @@ log_joint_by_factors <- function(model, state) {
 }
 
 test_that("the log joint density is that of its factors", {
+  skip_long()
   withr::local_seed(5)
   for (form in forms) {
     for (d in 1:2) {
@@ -100,7 +101,7 @@ test_that("the log joint density is that of its factors", {
 # state's z, x and Sigma, Sigma given the new mu, z given all of these, x last.
 # Without moves, which would change z first.
 # Component 2 has one observation, component 3 none.
-sweeps_from_one_state <- function(form, holes = NULL, times = 5000) {
+sweeps_from_one_state <- function(form, holes = NULL, times = fast_or(2000, 5000)) {
   withr::local_seed(11)
   model <- tiny_gmm(
     9, 2, 3, alpha = c(1.7, 0.6, 1.3), form, holes, keep = c("z", "x")
@@ -211,9 +212,10 @@ standard_precisions <- function(one_state, s) {
 
 test_that("Sigma | mu, z has its distribution, also alone and empty", {
   skip_long()
+  times <- fast_or(600, 2000)
   for (form in forms) {
     one_state <- from_one_state[[form]]()
-    w <- t(vapply(1:2000, function(s) {
+    w <- t(vapply(seq_len(times), function(s) {
       standard_precisions(one_state, s)
     }, numeric(switch(form, full = 9, diagonal = 6, shared = 3))))
     nu <- one_state$model$prior$nu0 +
@@ -224,7 +226,7 @@ test_that("Sigma | mu, z has its distribution, also alone and empty", {
     spread <- (w - rep(centre, each = nrow(w)))^2
     expect_lt(max(abs(z_of_means(w, centre))), max_z, label = form)
     expect_lt(max(abs(z_of_means(spread, variance))), max_z, label = form)
-    expect_lt(max(abs(cor(w)[upper.tri(cor(w))])), max_z / sqrt(2000))
+    expect_lt(max(abs(cor(w)[upper.tri(cor(w))])), max_z / sqrt(times))
   }
 })
 
@@ -249,7 +251,7 @@ test_that("the mean of Sigma | z is that of its mixture over mu", {
 test_that("z | pi, mu, Sigma, x is categorical, independently", {
   skip_long()
   for (one_state in list(from_one_state$full(), from_incomplete())) {
-    residuals <- t(vapply(1:2000, function(s) {
+    residuals <- t(vapply(seq_len(fast_or(600, 2000)), function(s) {
       twin <- recorded_twin(one_state, s)
       log_joint <- twin_log_joint(one_state$model, twin)
       z <- one_state$draws[s, paste0("z[", 1:9, "]")]
@@ -271,7 +273,7 @@ test_that("missing entries have their conditional distribution", {
   skip_long()
   one_state <- from_incomplete()
   incomplete <- which(rowSums(some_holes) > 0)
-  white <- t(vapply(1:2000, function(s) {
+  white <- t(vapply(seq_len(fast_or(600, 2000)), function(s) {
     twin <- recorded_twin(one_state, s)
     z <- one_state$draws[s, paste0("z[", 1:9, "]")]
     x <- one_state$draws[s, startsWith(colnames(one_state$draws), "x[")]
@@ -333,11 +335,17 @@ test_that("the core is its twin, draw for draw", {
   withr::local_seed(21)
   for (form in forms) {
     for (with_holes in c(FALSE, TRUE)) {
-      for (d in 1:4) {
-        expect_twin(4, d, 4, form, with_holes)
-        expect_twin(9, d, 1, form, with_holes)
-        expect_twin(17, d, 2, form, with_holes)
-        expect_twin(24, d, 3, form, with_holes)
+      for (d in fast_or(c(1, 3), 1:4)) {
+        if (d == 1 || is_extended()) {
+          expect_twin(4, d, 4, form, with_holes)
+        }
+        if (is_extended()) {
+          expect_twin(9, d, 1, form, with_holes)
+          expect_twin(17, d, 2, form, with_holes)
+        }
+        if (d > 1 || is_extended()) {
+          expect_twin(24, d, 3, form, with_holes)
+        }
       }
     }
   }
@@ -366,7 +374,7 @@ test_that("the core is its twin on every kind of generator", {
     withr::local_seed(
       25, .rng_kind = kind[[1]], .rng_normal_kind = kind[[2]]
     )
-    expect_twin(1100, 2, 3, "full", TRUE, sweeps = 5)
+    expect_twin(fast_or(24, 1100), 2, 3, "full", TRUE, sweeps = 5)
   }
 })
 
@@ -382,6 +390,7 @@ test_that("the core is its twin, more sizes", {
 })
 
 test_that("the core is its twin with weights that underflow", {
+  skip_long()
   withr::local_seed(22)
   model <- tiny_gmm(11, 2, 4, alpha = 1e-3, keep = c("z", "x"))
   expect_lte(twin_difference(model, 50), 1e-12)
@@ -469,6 +478,7 @@ mode_models <- function() {
 }
 
 test_that("each block goes to the mode of its conditional", {
+  skip_long()
   withr::local_seed(26)
   for (model in mode_models()) {
     start <- with_simulated_data(model, draw_prior(model))$state
@@ -538,7 +548,9 @@ test_that("nothing near a block's mode is higher", {
 test_that("a search never goes down", {
   skip_long()
   withr::local_seed(28)
-  models <- unlist(replicate(30, mode_models(), simplify = FALSE), FALSE)
+  models <- unlist(
+    replicate(fast_or(6, 30), mode_models(), simplify = FALSE), FALSE
+  )
   for (model in models) {
     state <- with_simulated_data(model, draw_prior(model))$state
     values <- vapply(1:20, function(sweep) {
@@ -571,6 +583,7 @@ test_that("a weight with alpha + n below 1 goes to zero", {
 })
 
 test_that("a search by the front end ends where no block can rise", {
+  skip_long()
   for (form in forms) {
     top <- gibbs_gmm(
       faithful, 2, covariance = form, method = "icm", chains = 3, seed = 1
@@ -618,7 +631,7 @@ run_moves_alone <- function(model, without = "", times = 1000) {
 test_that("moves leave the joint distribution as it is", {
   skip_long()
   for (form in if (is_extended()) forms else "full") {
-    p <- run_moves_alone(moves_model(form), times = fast_or(400, 1000))
+    p <- run_moves_alone(moves_model(form), times = fast_or(150, 1000))
     expect_gte(p, error_rate, label = form)
   }
 })
@@ -646,7 +659,7 @@ run_reversal <- function(model, without = "", times = 2000) {
 
 test_that("a move is its own reverse", {
   skip_long()
-  p <- run_reversal(moves_model("full", k = 2), times = fast_or(500, 2000))
+  p <- run_reversal(moves_model("full", k = 2), times = fast_or(200, 2000))
   expect_gte(p, error_rate)
 })
 
@@ -675,8 +688,8 @@ run_combine_alone <- function(model, without = "", times = 1000, moves = 3) {
 
 test_that("combinations leave the joint distribution as it is", {
   skip_long()
-  for (form in c("full", "diagonal")) {
-    p <- run_combine_alone(moves_model(form, 4, 2), times = fast_or(150, 1000))
+  for (form in fast_or("full", c("full", "diagonal"))) {
+    p <- run_combine_alone(moves_model(form, 4, 2), times = fast_or(80, 1000))
     expect_gte(p, error_rate, label = form)
   }
 })
@@ -856,7 +869,9 @@ test_that("a combination of the core is its own reverse", {
   withr::local_seed(49)
   scores <- vapply(list(list("full", 1), list("full", 2), list("diagonal", 2)),
     function(case) {
-      z_of_means(combination_changes(case[[1]], case[[2]], 100, 120), 0)
+      z_of_means(combination_changes(
+        case[[1]], case[[2]], fast_or(40, 100), fast_or(60, 120)
+      ), 0)
     }, numeric(5)
   )
   expect_lt(max(abs(scores)), max_z)
@@ -917,11 +932,10 @@ expect_rejected <- function(case, mutants, chains = 40, ...) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_long()
-  # test-joint.R has the full form
-  more <- if (is_extended()) c("full", "diagonal", "shared", "three")
-  for (case in c("impute", more)) {
-    p <- smallest_adjusted(run_joint_test(case, steps = fast_or(20, 40)))
+  skip_unless_extended()
+  # test-joint.R has it in the fast suite
+  for (case in c("impute", "full", "diagonal", "shared", "three")) {
+    p <- smallest_adjusted(run_joint_test(case))
     expect_gte(p, error_rate, label = case)
   }
 })
@@ -1029,10 +1043,9 @@ test_that("the band of the ranks keeps its promise", {
 })
 
 test_that("the posterior is calibrated over the prior", {
-  skip_long()
-  more <- if (is_extended()) c("full", "diagonal", "impute")
-  for (case in c("shared", more)) {
-    ranks <- run_sbc(joint_cases[[case]], fast_or(100, 200), seed = 52)
+  skip_unless_extended()
+  for (case in c("shared", "full", "diagonal", "impute")) {
+    ranks <- run_sbc(joint_cases[[case]], 200, seed = 52)
     expect_calibrated(ranks, case)
   }
 })

@@ -97,6 +97,7 @@ test_that("clusters of clear groups are the groups", {
 })
 
 test_that("clusters need the draws of the allocations", {
+  skip_long()
   x <- as.matrix(faithful)[1:40, ]
   rownames(x) <- paste0("eruption", 1:40)
   fit <- quietly(gibbs_gmm(

@@ -35,15 +35,16 @@ for (form in forms) {
   test_that(paste("a sweep is that of the twin:", form), {
     x <- observations(40, 2)
     x[3, 1] <- x[7, 2] <- NA
+    n <- fast_or(8, 15)
     for (case in cases) {
       model <- unknown_model(x, case[[1]], case[[2]], form)
       state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
       control <- list(burnin = 0, thin = 1, threads = 1)
-      core <- withr::with_seed(3, gibbsite:::model_sweeps(model, state, 15,
+      core <- withr::with_seed(3, gibbsite:::model_sweeps(model, state, n,
                                                           control))
       twin <- twin_unknown(model, state)
       values <- withr::with_seed(3, {
-        for (sweep in 1:15) twin <- unknown_sweep_twin(model, twin)
+        for (sweep in seq_len(n)) twin <- unknown_sweep_twin(model, twin)
         list(sweeps = twin, after = runif(1))
       })
       twin <- values$sweeps
@@ -62,7 +63,7 @@ for (form in forms) {
       for (c in seq_len(twin$k)) {
         expect_equal(parts$Sigma[c, , ], twin$sigma[[c]], tolerance = 1e-6)
       }
-      row <- core$draws[15, ]
+      row <- core$draws[n, ]
       names(row) <- model$columns
       expect_equal(row[["k"]], twin$k)
       expect_equal(row[["n_occupied"]], length(unique(twin$z)))
@@ -90,7 +91,7 @@ test_that("named priors of k are those of their distributions", {
 })
 
 # z-scores of P(k), P(k+) and of all pairs that share a cluster.
-partition_scores <- function(model, draws = 4000, chains = 4, seed = 1) {
+partition_scores <- function(model, draws = fast_or(1500, 4000), chains = 4, seed = 1) {
   exact <- exact_partitions(model)
   control <- list(burnin = 200, thin = 2, threads = 1)
   runs <- withr::with_seed(seed, lapply(seq_len(chains), function(chain) {
@@ -158,6 +159,7 @@ test_that("partition and k have their exact posterior, alpha drawn", {
 })
 
 test_that("the prior of k is recovered from one observation", {
+  skip_long()
   # one observation says nothing of k
   x <- matrix(0.5, dimnames = list(NULL, "x"))
   number <- unknown_k(5, c(1, 4, 2, 0, 3))
@@ -199,7 +201,7 @@ joint_model_of <- function(form, number = unknown_k(4, c(1, 7, 1, 3))) {
 for (form in forms) {
   test_that(paste("sweeps leave the joint distribution invariant:", form), {
     skip_long()
-    draws <- fast_or(if (form == "full") 300 else 100, 4000)
+    draws <- fast_or(80, 4000)
     weights <- if (form == "diagonal") "static" else "dynamic"
     model <- joint_model_of(form, unknown_k(4, c(1, 7, 1, 3), weights))
     change <- withr::with_seed(
@@ -229,7 +231,7 @@ test_that("geweke_joint() and prior_predict() take an unknown k", {
   joint <- geweke_joint(
     gibbs_gmm(x, unknown_k(4), gmm_prior(
       m0 = 0.5, v0 = 3, nu0 = 7, s0_df = 6, s0_mean = 4
-    ), burnin = 50), n = 20, seed = 1, progress = FALSE
+    ), burnin = 50), n = fast_or(4, 20), seed = 1, progress = FALSE
   )
   expect_gt(smallest_adjusted(summary(joint)), 1e-4)
 })

@@ -12,6 +12,7 @@ unknown_fit <- function(x = faithful[1:60, ], k = unknown_k(6), ..., draws = 8,
 
 for (form in c("full", "diagonal", "shared")) {
   test_that(paste("pieces never show:", form), {
+    skip_long()
     holes <- faithful[1:60, ]
     holes[cbind(c(2, 9), 1:2)] <- NA
     fit <- function(...) {
@@ -44,6 +45,7 @@ test_that("threads and cores never change a draw", {
 })
 
 test_that("a checkpoint is resumed bit for bit", {
+  skip_long()
   whole <- unknown_fit()
   path <- withr::local_tempdir()
   unlink(path, recursive = TRUE)
@@ -55,6 +57,7 @@ test_that("a checkpoint is resumed bit for bit", {
 })
 
 test_that("words for an unknown number are the same", {
+  skip_long()
   expect_true(identical_fit(
     unknown_fit(k = "unknown"), unknown_fit(k = unknown_k())
   ))
@@ -82,6 +85,7 @@ test_that("draws are finite and agree with each other", {
 })
 
 test_that("log_lik() and predict() are the density of each draw's mixture", {
+  skip_long()
   for (form in c("full", "diagonal", "shared")) {
     fit <- unknown_fit(draws = 10, covariance = form)
     draws <- do.call(rbind, lapply(fit, unclass))
@@ -95,6 +99,7 @@ test_that("log_lik() and predict() are the density of each draw's mixture", {
 })
 
 test_that("probabilities of clusters are those of pairs of observations", {
+  skip_long()
   set.seed(1)
   x <- rbind(as.matrix(faithful[1:60, ]), c(9, 300))
   fit <- unknown_fit(x, draws = 40, burnin = 40)
@@ -117,6 +122,7 @@ test_that("probabilities of clusters are those of pairs of observations", {
 })
 
 test_that("new observations are allocated to the clusters", {
+  skip_long()
   x <- faithful[1:60, ]
   new <- data.frame(eruptions = c(2, 4.4, NA), waiting = c(52, 81, 65))
   for (form in c("full", "diagonal", "shared")) {
@@ -164,6 +170,7 @@ test_that("new observations are allocated to the clusters", {
 })
 
 test_that("a fit without components says so", {
+  skip_long()
   fit <- unknown_fit(keep = "z")
   expect_false(any(startsWith(coda::varnames(fit), "pi")))
   expect_identical(length(predict(fit)), 60L)
@@ -181,6 +188,7 @@ test_that("a fit without components says so", {
 })
 
 test_that("starting values are taken", {
+  skip_long()
   fit <- unknown_fit(
     inits = list(list(k = 2, z = rep(1:2, 30)), list(alpha = 0.3)), burnin = 0
   )
@@ -198,6 +206,7 @@ test_that("starting values are taken", {
 })
 
 test_that("what a fit shows", {
+  skip_long()
   withr::local_options(width = 80)
   fit <- unknown_fit(draws = 100, burnin = 100)
   shown <- utils::capture.output(print(fit))
@@ -218,6 +227,7 @@ test_that("what a fit shows", {
 })
 
 test_that("a component of tied observations is an error that says so", {
+  skip_long()
   x <- withr::with_seed(1, cbind(a = c(rnorm(40), rep(3, 30)), b = rnorm(70)))
   fit <- function(x, ...) {
     unknown_fit(x, "unknown", draws = 200, burnin = 200, chains = 1, ...)
@@ -237,6 +247,7 @@ test_that("a component of tied observations is an error that says so", {
 })
 
 test_that("ties count from where the posterior has no finite integral", {
+  skip_long()
   ties <- function(count, ..., covariance = "full", missing = FALSE) {
     x <- cbind(a = c(rep(3, count), 1:20 / 7), b = seq_len(count + 20))
     if (missing) x[1, "a"] <- NA
@@ -259,6 +270,7 @@ test_that("ties count from where the posterior has no finite integral", {
 })
 
 test_that("plots are drawn", {
+  skip_long()
   withr::local_pdf(NULL)
   fit <- unknown_fit()
   expect_identical(plot(fit), fit)
@@ -268,6 +280,7 @@ test_that("plots are drawn", {
 })
 
 test_that("what needs a fixed k says so", {
+  skip_long()
   fit <- unknown_fit()
   fixed <- quietly(gibbs_gmm(
     faithful, 2, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE

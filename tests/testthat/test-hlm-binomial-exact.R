@@ -54,6 +54,7 @@ binomial_draws_of_both <- function(model, wrong = "", n = 5) {
 
 for (name in names(binomial_cases)) {
   test_that(paste("the core draws what its twin draws:", name), {
+    skip_long()
     both <- binomial_draws_of_both(binomial_cases[[name]]())
     expect_equal(both$core, both$twin, tolerance = 1e-7)
   })
@@ -121,7 +122,7 @@ test_that("one sweep leaves the joint distribution invariant", {
   withr::local_seed(12)
   cases <- binomial_joint_cases()
   for (model in cases[if (is_extended()) 1:3 else 1:2]) {
-    draws <- if (is_extended()) 4000 else 800
+    draws <- fast_or(250, 4000)
     change <- change_in_sweep(model, binomial_quantities, draws)
     expect_lt(largest_change(change), 4.5)
   }

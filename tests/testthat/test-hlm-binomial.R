@@ -4,6 +4,7 @@
 group_fit <- short_fit(quote(gibbs_logistic))
 
 test_that("default calls converge, and the posterior is near glmer's", {
+  skip_long()
   skip_if_not_installed("lme4")
   found <- new.env()
   utils::data("cbpp", package = "lme4", envir = found)
@@ -45,6 +46,7 @@ test_that("pieces, thinning, extend() and resume() give the same bits", {
 })
 
 test_that("predictions are those of the stored draws", {
+  skip_long()
   data <- binomial_example()
   for (link in c("logit", "probit")) {
     fit <- group_fit(
@@ -169,6 +171,7 @@ test_that("rows are left out and filled in as for other regressions", {
 })
 
 test_that("other methods answer", {
+  skip_long()
   data <- binomial_example()
   fit <- group_fit(cbind(s, trials - s) ~ x + (x | g), data)
   expect_s3_class(fit, c("gibbs_logistic", "gibbsite_regression"))
@@ -218,6 +221,7 @@ test_that("convergence is judged on the coefficients of 20 groups at most", {
 })
 
 test_that("mistakes are named", {
+  skip_long()
   data <- binomial_example()
   fit <- group_fit(hit ~ x + (x | g), data)
   expect_gibbsite_error({

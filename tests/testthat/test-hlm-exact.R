@@ -54,6 +54,7 @@ hlm_draws_of_both <- function(model, wrong = "", n = 5) {
 
 for (name in names(hlm_cases)) {
   test_that(paste("the core draws what its twin draws:", name), {
+    skip_long()
     both <- hlm_draws_of_both(hlm_cases[[name]]())
     expect_equal(both$core, both$twin, tolerance = 1e-7)
   })
@@ -127,7 +128,7 @@ test_that("one sweep leaves the joint distribution invariant", {
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)
   for (model in cases[if (is_extended()) 1:4 else c(1, 4)]) {
-    draws <- if (is_extended()) 4000 else 800
+    draws <- fast_or(250, 4000)
     change <- change_in_sweep(model, hlm_quantities, draws)
     expect_lt(largest_change(change), 4.5)
   }

@@ -8,6 +8,7 @@ chicks <- as.data.frame(datasets::ChickWeight)
 chicks[["Chick"]] <- factor(as.character(chicks$Chick))
 
 test_that("default calls converge on data in their own units", {
+  skip_long()
   skip_if_not_installed("nlme")
   sets <- list(
     list(distance ~ age + Sex + (1 | Subject), "Orthodont"),
@@ -25,6 +26,7 @@ test_that("default calls converge on data in their own units", {
 })
 
 test_that("the posterior is near REML where groups are many", {
+  skip_long()
   skip_if_not_installed("nlme")
   data <- as.data.frame(getExportedValue("nlme", "MathAchieve"))
   fit <- gibbs_hlm(
@@ -43,6 +45,7 @@ test_that("the posterior is near REML where groups are many", {
 })
 
 test_that("pieces, threads, thinning and extend() give the same bits", {
+  skip_long()
   run <- function(draws, thin = 1, threads = 1) {
     quietly(gibbs_hlm(
       weight ~ Time + Diet + (1 + Time | Chick), chicks, draws = draws,
@@ -123,6 +126,7 @@ test_that("new groups have the spread of the groups", {
 })
 
 test_that("log_lik() by group integrates the deviations out", {
+  skip_long()
   data <- hlm_example()
   fit <- hlm_fit(y ~ x + (1 + x | g), data, weights = v, offset = x / 3)
   found <- log_lik(fit, by = "group", ndraws = 3)
@@ -173,6 +177,7 @@ test_that("log_lik() by group takes many groups in blocks", {
 })
 
 test_that("weights of 0, missing values and formulas do what they say", {
+  skip_long()
   data <- hlm_example()
   half <- rep_len(c(1, 2, 0, 3), nrow(data))
   fit <- hlm_fit(y ~ x + (1 | g), data, weights = half)
@@ -198,6 +203,7 @@ test_that("weights of 0, missing values and formulas do what they say", {
 })
 
 test_that("fits without data predict new rows and are extended", {
+  skip_long()
   data <- hlm_example()
   fit <- hlm_fit(y ~ x + (1 + x | g), data, keep_data = FALSE)
   full <- hlm_fit(y ~ x + (1 + x | g), data)
@@ -209,6 +215,7 @@ test_that("fits without data predict new rows and are extended", {
 })
 
 test_that("estimates have the names and shapes of lme4", {
+  skip_long()
   fit <- hlm_fit(weight ~ Time + (1 + Time | Chick), chicks)
   expect_identical(dim(nlme::ranef(fit)$Chick), c(50L, 2L))
   expect_identical(dim(attr(nlme::ranef(fit)$Chick, "postVar")), c(2L, 2L, 50L))
@@ -227,6 +234,7 @@ test_that("estimates have the names and shapes of lme4", {
 })
 
 test_that("names of the prior's scale matrix are those of the terms", {
+  skip_long()
   data <- hlm_example()
   scale <- matrix(c(4, 1, 1, 2), 2)
   rownames(scale) <- c("x", "(Intercept)")
@@ -402,6 +410,7 @@ test_that("sim_hlm() and its fit agree", {
 })
 
 test_that("mistakes in sim_hlm() are named", {
+  skip_long()
   expect_gibbsite_error({
     sim_hlm(5, 2, 1)
     sim_hlm(0, 2, 1, 1)

@@ -74,6 +74,7 @@ test_that("groups by two variables are pairs, not their pasted names", {
 })
 
 test_that("groups that print alike are different groups", {
+  skip_long()
   skip_if_not_installed("nlme")
   kinds <- list(
     numbers = c(0.1 + 0.2, 0.3, 1), blanks = c("a", "a ", "b"),
@@ -102,6 +103,7 @@ test_that("groups that print alike are different groups", {
 })
 
 test_that("columns of different terms with one name are different columns", {
+  skip_long()
   data <- data.frame(
     y = pairs$y, a = factor(rep(c("x", "bc"), 12), c("x", "bc")),
     ab = factor(rep(c("x", "c"), each = 12), c("x", "c")),
@@ -131,6 +133,7 @@ test_that("columns of different terms with one name are different columns", {
 })
 
 test_that("ratings of ids that print alike are of different users", {
+  skip_long()
   data <- expand.grid(user = c(0.1 + 0.2, 0.3, 1), item = c("a", "a ", "b"))
   data$value <- seq_len(nrow(data)) / 3
   fit <- brief(gibbs_bmf, data, rank = 1)

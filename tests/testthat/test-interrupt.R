@@ -25,7 +25,7 @@ test_that("a fit interrupted at any place goes on to the same bits", {
   skip_long()
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   whole <- quietly(probe(draws = 6, burnin = 3, thin = 2))
-  for (at in seq_len(2 * (3 + 6 * 2))) {
+  for (at in seq(1, 2 * (3 + 6 * 2), by = fast_or(4, 1))) {
     interrupt_at(at)
     part <- interrupted(probe(draws = 6, burnin = 3, thin = 2))
     expect_lt(shown(part), 6)
@@ -96,6 +96,7 @@ test_that("a start that was interrupted is made later, to the same bits", {
 })
 
 test_that("a partial fit without starts says what it is", {
+  skip_long()
   start <- function(k) list(chain = k)
   part <- interrupted(probe(inits = interrupting(start, 2)))
   expect_match(
@@ -126,6 +127,7 @@ test_that("a partial fit without starts says what it is", {
 })
 
 test_that("an interrupted start leaves no checkpoint, and says so", {
+  skip_long()
   withr::local_dir(withr::local_tempdir())
   withr::local_options(gibbsite.on_interrupt = "stop")
   start <- function(k) list(chain = k)
@@ -163,7 +165,7 @@ test_that("mh_sample()'s search for a start may be interrupted anywhere", {
   }
   whole <- run()
   calls <- count
-  for (at in unique(round(seq(1, calls, length.out = 15)))) {
+  for (at in unique(round(seq(1, calls, length.out = fast_or(6, 15))))) {
     part <- interrupted(run())
     shown <- attr(part, "running")$draws
     expect_identical(
@@ -189,7 +191,7 @@ test_that("laplace()'s search goes on where it was interrupted", {
   }
   whole <- run()
   calls <- count
-  for (place in unique(round(seq(1, calls, length.out = 12)))) {
+  for (place in unique(round(seq(1, calls, length.out = fast_or(5, 12))))) {
     at <- place
     part <- interrupted(run())
     expect_s3_class(part, "gibbsite_partial")
@@ -283,6 +285,7 @@ uneven_fit <- function() {
 }
 
 test_that("draws of a chain that is ahead wait, and are used first", {
+  skip_long()
   whole <- quietly(probe(draws = 500, burnin = 0))
   part <- uneven_fit()
   ahead <- vapply(attr(part, "pending"), nrow, 0L)
@@ -328,6 +331,7 @@ test_that("with a rule an interrupted run goes on to the same stop", {
 })
 
 test_that("`stop` raises an error that carries the fit", {
+  skip_long()
   withr::local_options(
     gibbsite.on_interrupt = "stop", gibbsite.segment_seconds = 1e-9
   )
@@ -622,16 +626,20 @@ test_that("SIGINT with chains in other processes, which work afterwards", {
   skip_unless_processes()
   # both at once: it takes a while to start a pool
   forked <- engine_child(quote(NULL), 2, quote(c(1, 2)))
-  pool <- engine_child(
-    quote(future::plan(future::multisession, workers = 2)), 1,
-    quote({
-      both <- lapply(1:2, function(i) future::future(i, globals = list(i = i)))
-      vapply(both, future::value, 0) + 0
-    })
-  )
+  if (is_extended()) {
+    pool <- engine_child(
+      quote(future::plan(future::multisession, workers = 2)), 1,
+      quote({
+        both <- lapply(1:2, function(i) {
+          future::future(i, globals = list(i = i))
+        })
+        vapply(both, future::value, 0) + 0
+      })
+    )
+  }
   results <- expect_interrupted_well(forked)
   expect_true(results$same_plan)
-  expect_interrupted_well(pool)
+  if (is_extended()) expect_interrupted_well(pool)
 })
 
 test_that("interrupts at random times, again and again", {

@@ -1,6 +1,7 @@
 # posterior_interval(), predictive_interval() and bayesplot's generics.
 
 test_that("intervals are quantiles of the draws", {
+  skip_long()
   line <- quietly(gibbs_lm(
     dist ~ speed, datasets::cars, draws = 200, burnin = 50, seed = 1,
     progress = FALSE
@@ -37,6 +38,7 @@ test_that("intervals are quantiles of the draws", {
 })
 
 test_that("bayesplot reads convergence", {
+  skip_long()
   skip_if_not_installed("bayesplot")
   mixture <- short_gmm(draws = 200)
   table <- convergence(mixture)

@@ -21,14 +21,17 @@ test_that("samplers pass both tests", {
   cases <- joint_cases_of_all()
   sampler <- vapply(cases, `[[`, "", "sampler")
   first <- !duplicated(sampler)
+  # in the files of their models: one sweep leaves the joint distribution as it
+  # is
+  swept <- fast_or(c("gibbs_gmm", "gibbs_hlm", "gibbs_logistic"), character())
   for (case in cases[first | is_extended()]) {
     label <- paste(case$sampler, case$option)
-    if (case$joint) {
-      joint <- check_case(geweke_joint, case, n = fast_or(30, 60))
+    if (case$joint && !case$sampler %in% swept) {
+      joint <- check_case(geweke_joint, case, n = fast_or(8, 60))
       expect_gt(smallest_p(joint), 1e-4, label = label)
     }
     ranks <- suppressMessages(
-      check_case(sbc, case, n = fast_or(20, 30), draws = 19)
+      check_case(sbc, case, n = fast_or(10, 30), draws = 19)
     )
     expect_gt(smallest_p(ranks), 1e-4, label = label)
   }
@@ -38,7 +41,7 @@ test_that("mistakes of a user are found", {
   skip_long()
   # data of twice the variance are not those of the log density
   expect_lt(smallest_p(sbc(
-    mh_sample(normal_target, c(mu = 0), y = c(0, 1), burnin = 200), n = 200,
+    mh_sample(normal_target, c(mu = 0), y = c(0, 1), burnin = 200), n = fast_or(100, 200),
     draws = 19, draw_prior = function() c(mu = stats::rnorm(1)),
     simulate_data = function(mu) list(y = stats::rnorm(2, mu, 2)), seed = 1,
     progress = FALSE
@@ -49,7 +52,7 @@ test_that("mistakes of a sampler are found", {
   skip_long()
   fit <- gibbs_lm(dist ~ speed, datasets::cars[1:12, ], proper_line,
                   draws = 200, burnin = 30, seed = 1, progress = FALSE)
-  n <- fast_or(200, 400)
+  n <- fast_or(100, 400)
   for (mutant in lm_mutants[fast_or("noise", c("noise", "slopes"))]) {
     wrong <- mutant_fit(fit, mutant)
     expect_lt(smallest_p(geweke_joint(
@@ -178,7 +181,7 @@ test_that("the prior predicts data in the form of the model's", {
       "nig", lambda = 1, noise_shape = 5, noise_rate = 8, intercept_mean = 3,
       intercept_sd = 1
     ), burnin = 0),
-    n = 4000, seed = 1
+    n = fast_or(500, 4000), seed = 1
   ))
   expect_lt(max(abs(z_of_means(drawn, 3))), 5)
   prior <- line_call(prior_of, n = 5)

@@ -14,7 +14,7 @@ test_that("posteriors that are known are recovered", {
 
 test_that("the comparison finds draws of another posterior", {
   skip_long()
-  case <- known_cases_of_regression()[[1]]
+  case <- known_cases_of_topics()[[1]]
   result <- case$run()
   result$chains <- lapply(result$chains, function(chain) 1.1 * chain)
   expect_gt(max(abs(known_scores(result)$z)), 4.5)

@@ -46,6 +46,7 @@ log_gamma_mean <- function(g, shape) {
 # ---- exact ------------------------------------------------------------------
 
 test_that("a normal density is approximated by itself", {
+  skip_long()
   n <- normal_parts()
   fit <- quick(n$value, c(a = 0, b = 0, c = 0))
   expect_equal(coef(fit), c(a = 1, b = -2, c = 30), tolerance = 1e-7)
@@ -83,7 +84,7 @@ test_that("every method and every kind of derivative finds the same mode", {
     expect_false(is.unsorted(attr(fit, "model")$trace))
   }
   banana <- function(x) -(1 - x[[1]])^2 - 50 * (x[[2]] - x[[1]]^2)^2
-  for (method in c("BFGS", "CG", "Nelder-Mead")) {
+  for (method in fast_or("BFGS", c("BFGS", "CG", "Nelder-Mead"))) {
     fit <- quick(banana, c(a = -1.2, b = 1), method = method)
     expect_equal(coef(fit), c(a = 1, b = 1), tolerance = 1e-5)
   }
@@ -144,6 +145,7 @@ quartic_mean <- function(g) {
 }
 
 test_that("evidence and moments, corrected, are those of quadrature", {
+  skip_long()
   fit <- quartic_fit(draws = 5000)
   check <- importance_check(fit)
   truth <- log(stats::integrate(function(x) {
@@ -194,6 +196,7 @@ test_that("the check tells good approximations from poor ones", {
 })
 
 test_that("zero density at some draws is a weight of zero", {
+  skip_long()
   fit <- quick(
     function(x) if (x[[1]] > 3) -Inf else -x[[1]]^2 / 2, c(x = 1),
     gradient = function(x) -x, hessian = function(x) matrix(-1), draws = 5000
@@ -212,7 +215,9 @@ test_that("zero density at some draws is a weight of zero", {
 # approximation: z-scores of three means.
 corrected_z <- function(shape = 0.3) {
   fit <- suppressWarnings(
-    log_gamma_fit(shape, correct = "importance", draws = 1500, chains = 4)
+    log_gamma_fit(
+      shape, correct = "importance", draws = fast_or(700, 1500), chains = 4
+    )
   )
   draws <- draws_of(fit, "x")
   vapply(list(tanh, function(x) x > 0.5, function(x) x < -6), function(g) {
@@ -244,6 +249,7 @@ test_that("wrong ways of picking are noticed", {
 })
 
 test_that("the corrected chain keeps the promises of the driver", {
+  skip_long()
   noisy <- function(x) {
     # a density may draw random numbers
     1 - x[[1]]^2 / 2 + 0 * stats::rnorm(1)
@@ -275,6 +281,7 @@ test_that("the corrected chain keeps the promises of the driver", {
 })
 
 test_that("the check of a corrected fit is that of its approximation", {
+  skip_long()
   fit <- suppressWarnings(log_gamma_fit(2, correct = "importance"))
   plain <- log_gamma_fit(2)
   check <- importance_check(fit)
@@ -333,6 +340,7 @@ test_that("a fit is a coda object that others take", {
 # ---- what it answers --------------------------------------------------------
 
 test_that("intervals are those of the normal approximation, or of the draws", {
+  skip_long()
   fit <- log_gamma_fit(3)
   expect_equal(
     unname(confint(fit, level = 0.9)),
@@ -356,6 +364,7 @@ test_that("intervals are those of the normal approximation, or of the draws", {
 })
 
 test_that("fits are compared by their evidence", {
+  skip_long()
   a <- log_gamma_fit(3)
   b <- quick(
     function(x) 3 * x[[1]] - exp(x[[1]]) - log(4), c(x = 0),
@@ -416,6 +425,7 @@ test_that("what is printed says that it approximates, and how well", {
 })
 
 test_that("an edge on the way to the mode is no obstacle", {
+  skip_long()
   y <- as.numeric(LakeHuron)
   n <- length(y)
   f <- function(t) {
@@ -437,6 +447,7 @@ test_that("an edge on the way to the mode is no obstacle", {
 # ---- messages ---------------------------------------------------------------
 
 test_that("mistakes in the arguments are named", {
+  skip_long()
   expect_gibbsite_error({
     laplace(1, c(a = 1))
     laplace(function(x) -x^2, "a")
@@ -451,6 +462,7 @@ test_that("mistakes in the arguments are named", {
 })
 
 test_that("a density that fails says where", {
+  skip_long()
   line <- function(x) -sum(x^2) / 2
   expect_gibbsite_error({
     laplace(function(x) if (x[[1]] > 0) -Inf else -x[[1]]^2, c(a = 1, b = 2))
@@ -505,6 +517,7 @@ test_that("no mode, no approximation", {
 })
 
 test_that("questions that a fit cannot answer are errors", {
+  skip_long()
   fit <- log_gamma_fit(3)
   bare <- drop_data(fit)
   lone <- fake_fit()

@@ -12,6 +12,7 @@ agreement_of <- function(fit) {
 }
 
 test_that("chains with the same topics are said to agree", {
+  skip_long()
   corpus <- withr::with_seed(1, sim_lda(150, k = 3, terms = 200, tokens = 80))
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 3, draws = 200, burnin = 300, chains = 3, seed = 1
@@ -48,6 +49,7 @@ test_that("the distance between documents is computed as it is defined", {
 })
 
 test_that("chains with other topics are said to differ, and what to do", {
+  skip_long()
   corpus <- withr::with_seed(3, sim_lda(60, k = 5, terms = 300, tokens = 40))
   # few sweeps have mixed the random topics of the starts
   fit <- suppressWarnings(gibbs_lda(
@@ -66,6 +68,7 @@ test_that("chains with other topics are said to differ, and what to do", {
 })
 
 test_that("superfluous topics are named", {
+  skip_long()
   corpus <- withr::with_seed(4, sim_lda(150, k = 3, terms = 200, tokens = 80))
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 7, draws = 200, burnin = 300, chains = 2, seed = 1
@@ -85,6 +88,7 @@ test_that("superfluous topics are named", {
 })
 
 test_that("a window without averages says nothing about topics", {
+  skip_long()
   corpus <- withr::with_seed(5, sim_lda(30, k = 2, terms = 30, tokens = 20))
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 2, draws = 40, burnin = 5, chains = 2, seed = 1
@@ -108,6 +112,7 @@ test_that("a window without averages says nothing about topics", {
 })
 
 test_that("a fit whose columns were renamed prints its topics", {
+  skip_long()
   corpus <- withr::with_seed(6, sim_lda(30, k = 2, terms = 30, tokens = 20))
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 2, draws = 20, burnin = 5, chains = 2, seed = 1
@@ -118,6 +123,7 @@ test_that("a fit whose columns were renamed prints its topics", {
 })
 
 test_that("topics that changed places within a chain are named", {
+  skip_long()
   switched <- rbind(c(0, 0.5, 0.01, 0), c(0.2, 0, 0.04, 0))
   expect_identical(switched_lines(switched)[[1]], paste(
     "Topics that changed places within a chain, in up to 50% of its draws:",
@@ -136,6 +142,7 @@ test_that("topics that changed places within a chain are named", {
 })
 
 test_that("one state of the topics has one verdict, whatever its cause", {
+  skip_long()
   corpus <- withr::with_seed(4, sim_lda(150, k = 3, terms = 200, tokens = 80))
   fit <- suppressWarnings(gibbs_lda(
     corpus$x, 4, draws = 100, burnin = 100, chains = 2, seed = 1

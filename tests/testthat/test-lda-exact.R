@@ -84,7 +84,7 @@ for (method in lda_test_methods) {
       model <- twin_model(case, method)
       withr::local_seed(72)
       state <- model_start(model, NULL)
-      for (sweep in seq_len(fast_or(6, 12))) {
+      for (sweep in seq_len(fast_or(3, 12))) {
         seed <- .Random.seed
         twin <- twin_sweep(model, state)
         after <- .Random.seed
@@ -137,7 +137,7 @@ test_that("lists draw from the posterior", {
          terms = c("a", "b")),
     k, list(alpha = 0.2, eta = 0.4), keep = "z"
   )
-  n <- 20000
+  n <- fast_or(5000, 20000)
   run <- own_sweeps(
     model, model_start(model, NULL), 5 * n, control_of_test(0, 5)
   )
@@ -165,6 +165,7 @@ moments_by_rows <- function(count, a) {
 }
 
 test_that("running means are those of the kept draws", {
+  skip_long()
   for (case in c("lists", "both", "many", "seeded", "wide")) {
     model <- twin_model(case, "collapsed")
     withr::local_seed(73)
@@ -234,10 +235,14 @@ run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
 test_that("threads, segments and thinning never show", {
   skip_long()
   for (method in lda_test_methods) {
-    for (case in c("lists", "both", "seeded", "wide")) {
+    for (case in fast_or(
+      c("lists", "wide"), c("lists", "both", "seeded", "wide")
+    )) {
       model <- twin_model(case, method)
       whole <- run_with(model, 20)
-      expect_identical(run_with(model, 20, threads = 2), whole)
+      if (is_extended()) {
+        expect_identical(run_with(model, 20, threads = 2), whole)
+      }
       expect_identical(run_with(model, c(1, 3, 4, 12), threads = 2), whole)
       thinned <- run_with(model, 20, thin = 3)
       expect_identical(thinned$draws, whole$draws[c(3, 6, 9, 12, 15), ])
@@ -412,7 +417,7 @@ test_that("a table of all assignments is the posterior's", {
   for (case in names(cells_cases)) {
     for (method in lda_test_methods) {
       model <- do.call(cells_model, c(method, cells_cases[[case]]))
-      score <- cells_score(model, 10000, swept_by_core)
+      score <- cells_score(model, fast_or(3000, 10000), swept_by_core)
       expect_lt(abs(score), max_z, label = paste(case, method))
     }
   }
@@ -593,6 +598,7 @@ convolution_chain <- function(model, sums, sweeps) {
 }
 
 test_that("sums by convolution are those over all assignments", {
+  skip_long()
   case <- list(
     k = 3, counts = rbind(c(3, 2), c(2, 0)), alpha = 0.4, eta = c(0.7, 0.3)
   )
@@ -617,7 +623,7 @@ test_that("sums by convolution are those over all assignments", {
 test_that("posteriors in many topics by convolution are recovered", {
   skip_on_cran()
   withr::local_seed(92)
-  for (case in names(convolution_cases)) {
+  for (case in fast_or("short_rows", names(convolution_cases))) {
     for (method in lda_test_methods) {
       model <- convolution_model(convolution_cases[[case]], method)
       sums <- topics_by_convolution(model)
@@ -712,8 +718,9 @@ run_joint_test <- function(model, chains = 60, steps = 40) {
 }
 
 test_that("Geweke's joint test passes", {
-  skip_long()
-  for (method in fast_or("uncollapsed", lda_test_methods)) {
+  skip_unless_extended()
+  # test-joint.R has it in the fast suite
+  for (method in lda_test_methods) {
     p <- smallest_adjusted(run_joint_test(joint_lda(method)))
     expect_gte(p, error_rate, label = method)
   }
@@ -842,8 +849,8 @@ run_sbc <- function(model, simulations, thin, burnin) {
 }
 
 test_that("the posterior is calibrated over the prior", {
-  skip_long()
-  for (method in fast_or("partially_collapsed", lda_test_methods)) {
+  skip_unless_extended()
+  for (method in lda_test_methods) {
     withr::local_seed(85)
     outside <- run_sbc(short_documents(method), 300, thin = 8, burnin = 40)
     expect_identical(outside, character(), label = method)

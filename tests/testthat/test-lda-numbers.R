@@ -27,6 +27,7 @@ permutations <- function(k) {
 }
 
 test_that("the orders of two chains maximise the tokens in common", {
+  skip_long()
   model <- attr(numbered_fit(), "model")
   n <- 40
   for (seed in 1:20) {
@@ -47,6 +48,7 @@ test_that("the orders of two chains maximise the tokens in common", {
 })
 
 test_that("chains with renamed topics get one order", {
+  skip_long()
   model <- attr(numbered_fit(), "model")
   z <- withr::with_seed(1, sample.int(3, 200, TRUE, prob = c(1, 6, 3)))
   names <- list(1:3, c(3L, 1L, 2L), c(2L, 1L, 3L), c(2L, 3L, 1L))
@@ -149,6 +151,7 @@ test_that("each draw has the numbers that agree best with the first one", {
 })
 
 test_that("numbers of draws do not depend on how a run is cut", {
+  skip_long()
   whole <- small_fit(60)
   expect_gt(attr(relabel(whole, "none"), "switches")[[1]], 5)
   part <- small_fit(15)
@@ -165,7 +168,7 @@ test_that("numbers of draws do not depend on how a run is cut", {
 
 test_that("topics are numbered alike in every client", {
   skip_on_cran()
-  means <- vapply(1:10, function(seed) {
+  means <- vapply(seq_len(fast_or(3, 10)), function(seed) {
     fit <- numbered_fit(200, chains = 4, seed = seed)
     own <- summary(fit, "size")
     expect_lt(max(own$rhat), 1.1)
@@ -244,7 +247,7 @@ continued <- function(fit, to, ...) {
 test_that("an interrupted run has the numbers of a whole one", {
   skip_long()
   plain <- stopped_lda(Inf, 40, 220)
-  for (at in c(30, 240, 300, 700)) {
+  for (at in fast_or(c(30, 300), c(30, 240, 300, 700))) {
     part <- stopped_lda(at, 40, 220)
     expect_lt(shown_draws(part), 40)
     expect_true(identical_fit(continued(part, 260), plain))
@@ -262,7 +265,7 @@ test_that("numbers begin anew with the draws", {
   expect_false(identical(topic_orders(fixed), topic_orders(whole)))
   # some of these are between the new beginning and the first draw after it
   more <- c(20, 31:35, 61, 63:66, 121:124, 126, 200)
-  for (at in c(5, 36, 62, 100, 125, if (is_extended()) more)) {
+  for (at in fast_or(c(36, 100), c(5, 36, 62, 100, 125, more))) {
     part <- stopped_lda(at, 10, 0, rule)
     fit <- continued(
       part, 80, stop_when = until(rhat = 1.0001, ess = 1e5, every = 10)
@@ -300,6 +303,7 @@ test_that("a new beginning carries the numbers on", {
 })
 
 test_that("fits that are united get common numbers", {
+  skip_long()
   one <- numbered_fit(30, chains = 2, keep = c("theta", "labels"))
   two <- numbered_fit(30, chains = 2, seed = 2, keep = c("theta", "labels"))
   both <- combine_fits(one, two)
@@ -318,6 +322,7 @@ test_that("fits that are united get common numbers", {
 })
 
 test_that("where alpha differs it numbers the topics", {
+  skip_long()
   fit <- numbered_fit(prior = lda_prior(alpha = c(0.1, 0.2, 0.3)))
   expect_identical(topic_orders(fit), rbind(1:3, 1:3, 1:3))
   expect_identical(
@@ -327,6 +332,7 @@ test_that("where alpha differs it numbers the topics", {
 })
 
 test_that("relabel() refuses what topics do not have", {
+  skip_long()
   fit <- numbered_fit()
   expect_gibbsite_error({
     relabel(fit, "ordered")

@@ -49,6 +49,7 @@ test_that("seeds become a matrix", {
 })
 
 test_that("a matrix with equal elements is the number", {
+  skip_long()
   one <- fit_seeds(prior = lda_prior(0.5, 0.3))
   same <- fit_seeds(prior = lda_prior(0.5, matrix(0.3, 3, 12)),
                     inits = list(list(z = rep(1:3, 250)),
@@ -77,6 +78,7 @@ test_that("columns are matched by name", {
 })
 
 test_that("seeded topics keep their numbers and names", {
+  skip_long()
   fit <- fit_seeds()
   names <- c("sport", "money", "topic 3")
   topics <- topic_estimates(fit)
@@ -109,6 +111,7 @@ test_that("only topics with the same row are exchanged", {
 })
 
 test_that("classes are the topics with the largest shares", {
+  skip_long()
   fit <- fit_seeds()
   class <- predict(fit, type = "class")
   expect_s3_class(class, "factor")
@@ -125,6 +128,7 @@ test_that("classes are the topics with the largest shares", {
 })
 
 test_that("a fit with seeds is extended bit for bit", {
+  skip_long()
   whole <- fit_seeds(k = 4)
   half <- suppressWarnings(
     gibbs_lda(
@@ -204,6 +208,7 @@ test_that("errors of matrices and seeds name the way out", {
 })
 
 test_that("bytes that are no text are errors that name the place", {
+  skip_long()
   bad <- "a\xff"
   expect_gibbsite_error(class = "gibbsite_error_text", {
     seeded_topics(list(a = c("tax", bad)))

@@ -119,6 +119,7 @@ test_that("segments, cores and a continued run do not change a fit", {
 
 for (way in c("in a sweep", "between sweeps")) {
   test_that(paste("an interrupted start is made again:", way), {
+    skip_long()
     whole <- started_fit()
     calls <- 0
     real <- best_short_run

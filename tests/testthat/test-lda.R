@@ -31,6 +31,7 @@ long_fit <- local({
 
 for (method in methods) {
   test_that(paste("a run continued is the longer run:", method), {
+    skip_long()
     whole <- short_lda(40, method = method, thin = 2)
     part <- short_lda(15, method = method, thin = 2)
     expect_true(identical_fit(longer(part, 25), whole))
@@ -59,6 +60,7 @@ test_that("cores never change a draw", {
 })
 
 test_that("an earlier fit is a start, and starts are taken", {
+  skip_long()
   fit <- short_lda(10)
   z <- rep(1L, sum(corpus$x))
   started <- short_lda(5, burnin = 0, inits = list(
@@ -69,6 +71,7 @@ test_that("an earlier fit is a start, and starts are taken", {
 })
 
 test_that("a fit without its data goes on with them", {
+  skip_long()
   whole <- short_lda(20)
   bare <- drop_data(short_lda(8))
   more <- longer(bare, 12, data = corpus$x)
@@ -153,6 +156,7 @@ test_that("tables of topics have their names", {
 })
 
 test_that("print and summary", {
+  skip_long()
   fit <- short_lda(30)
   seconds <- function(lines) {
     lines <- sub("about [0-9.]+ (s|min)", "about 0 s", lines)
@@ -206,6 +210,7 @@ fit_without_topics <- function(...) {
 }
 
 test_that("one chain's topics give the shares of documents", {
+  skip_long()
   fit <- fit_without_topics(keep = c("theta", "phi"))
   one <- predict(fit, chain = 1)
   two <- predict(fit, chain = 2)
@@ -280,18 +285,19 @@ test_that("new documents are folded in", {
 test_that("held-out perplexity is near that of the truth", {
   skip_long()
   set.seed(12)
-  new <- sim_lda(200, 3, 30, 60, alpha = 0.2)
+  n <- fast_or(60, 200)
+  new <- sim_lda(n, 3, 30, 60, alpha = 0.2)
   # documents of the same topics
-  words <- lapply(seq_len(200), function(d) {
+  words <- lapply(seq_len(n), function(d) {
     theta <- sim_dirichlet(1, rep(0.2, 3))
     sample.int(30, 60, TRUE, theta %*% corpus$phi)
   })
   new <- data.frame(
-    document = rep(1:200, each = 60), term = paste0("term", unlist(words))
+    document = rep(seq_len(n), each = 60), term = paste0("term", unlist(words))
   )
   fit <- long_fit()
   result <- held_out_perplexity(fit, new)
-  expect_equal(result$tokens, 200 * 30)
+  expect_equal(result$tokens, n * 30)
   # the probabilities of the true topics, by the same completion
   tokens <- as_counts(new, known = colnames(corpus$x))
   truth <- perplexity_row(complete_halves(
@@ -301,7 +307,7 @@ test_that("held-out perplexity is near that of the truth", {
   expect_gt(result$perplexity, truth$perplexity - 3 * truth$se)
   expect_lt(result$perplexity, 1.1 * truth$perplexity)
   whole <- held_out_perplexity(fit, new, "left_to_right", ndraws = 5)
-  expect_equal(whole$tokens, 200 * 60)
+  expect_equal(whole$tokens, n * 60)
   expect_lt(whole$perplexity, 30)
   expect_gt(whole$perplexity, truth$perplexity - 5 * truth$se)
 })
@@ -463,6 +469,7 @@ test_that("new documents can be left by an interrupt", {
 })
 
 test_that("pictures of topics are drawn one at a time, one term has no pairs", {
+  skip_long()
   fit <- short_lda(10)
   expect_error(
     plot(fit, type = c("terms", "map")), class = "gibbsite_error_argument"

@@ -26,6 +26,7 @@ test_that("default calls converge on data in their own units", {
 })
 
 test_that("with a weak prior the posterior is that of lm()", {
+  skip_long()
   for (set in list(
     list(mpg ~ wt + hp + factor(cyl), mtcars), list(Employed ~ ., longley),
     list(log(Volume) ~ log(Girth) + log(Height), trees)
@@ -105,6 +106,7 @@ test_that("weights of 0 leave rows out, and whole weights repeat none", {
 })
 
 test_that("new data need the offset argument beside one in the formula", {
+  skip_long()
   new <- mtcars[3:5, ]
   fits <- list(
     lm_fit(mpg ~ wt + offset(hp / 100), mtcars, offset = qsec),
@@ -124,6 +126,7 @@ test_that("new data need the offset argument beside one in the formula", {
 })
 
 test_that("an offset and the matrix interface give the same draws", {
+  skip_long()
   fit <- lm_fit(mpg ~ wt + offset(hp / 100), mtcars)
   x <- cbind("(Intercept)" = 1, wt = mtcars$wt)
   same <- quietly(gibbs_lm(
@@ -144,6 +147,7 @@ test_that("an offset and the matrix interface give the same draws", {
 })
 
 test_that("missing responses are drawn, and change nothing else", {
+  skip_long()
   data <- airquality[1:40, ]
   fit <- lm_fit(
     Ozone ~ Wind + Temp, data, na_action = "impute", keep = "y",
@@ -195,7 +199,7 @@ test_that("the horseshoe finds the few slopes that matter", {
   skip_long()
   w <- c(3, -2, 2, rep(0, 47))
   data <- withr::with_seed(1, sim_lm(40, w))
-  for (seed in if (is_extended()) 1:10 else 1:2) {
+  for (seed in seq_len(fast_or(1, 10))) {
     fit <- gibbs_lm(
       y ~ ., data, prior = lm_prior("horseshoe"), seed = seed, progress = FALSE
     ) |> quietly()
@@ -210,6 +214,7 @@ test_that("the horseshoe finds the few slopes that matter", {
 })
 
 test_that("a fit with the horseshoe stores tau, and starts where it is told", {
+  skip_long()
   prior <- lm_prior("horseshoe", tau = 0.2)
   fit <- lm_fit(mpg ~ wt + hp, mtcars, prior = prior)
   expect_identical(
@@ -249,6 +254,7 @@ test_that("the sweeps of the horseshoe read the sums of products once made", {
 })
 
 test_that("a fit without its data can be extended and predicts new rows", {
+  skip_long()
   fit <- lm_fit(mpg ~ wt, mtcars, keep_data = FALSE)
   full <- lm_fit(mpg ~ wt, mtcars)
   new <- data.frame(wt = 3)
@@ -297,6 +303,7 @@ test_that("checks of fits: loo, waic, R2, draws of predictions", {
 })
 
 test_that("update(), formula(), tidy() and plots work", {
+  skip_long()
   fit <- lm_fit(mpg ~ wt, mtcars)
   expect_identical(formula(fit), mpg ~ wt)
   more <- gibbs_lm(
@@ -337,6 +344,7 @@ test_that("starting values are checked and used", {
 })
 
 test_that("mistakes in the arguments are named", {
+  skip_long()
   x <- as.matrix(mtcars[c("wt", "hp")])
   holes <- mtcars
   holes$mpg[[3]] <- NA
@@ -385,6 +393,7 @@ test_that("mistakes in the arguments are named", {
 })
 
 test_that("a fit prints its model and prior", {
+  skip_long()
   fit <- lm_fit(mpg ~ wt, mtcars, draws = 500)
   expect_snapshot(print(prior_summary(fit)))
   expect_snapshot(print(lm_prior("nig", lambda = 0.5)))
@@ -414,6 +423,7 @@ test_that("rows left out by \"exclude\" are NA in predictions with intervals", {
 })
 
 test_that("simulated responses have the distribution of new responses", {
+  skip_long()
   fit <- lm_fit(mpg ~ wt, mtcars, draws = 1000)
   sets <- simulate(fit, 2000, seed = 2)
   expect_identical(sets, simulate(fit, 2000, seed = 2))
@@ -429,6 +439,7 @@ test_that("simulated responses have the distribution of new responses", {
 })
 
 test_that("the prior of a model without slopes can be given again", {
+  skip_long()
   run <- function(fit, formula, data, ...) {
     suppressWarnings(fit(
       formula, data, ..., draws = 20, burnin = 20, chains = 1, seed = 1,
@@ -450,6 +461,7 @@ test_that("the prior of a model without slopes can be given again", {
 })
 
 test_that("a time series is a response", {
+  skip_long()
   fit <- function(y) {
     gibbs_lm(y ~ x, draws = 20, burnin = 5, chains = 1, seed = 1,
              progress = FALSE) |> quietly()

@@ -32,6 +32,7 @@ density_for_c <- function(problem, sparse = FALSE) {
 }
 
 test_that("the log joint density is that of its factors", {
+  skip_long()
   withr::local_seed(42)
   for (problem in problems) {
     model <- fit_model(fit_problem(problem))
@@ -52,6 +53,7 @@ test_that("the log joint density is that of its factors", {
 })
 
 test_that("gradient and Hessian are the derivatives of the log joint", {
+  skip_long()
   withr::local_seed(43)
   for (k in 1:7) {
     problem <- problems[[k]]
@@ -92,6 +94,7 @@ test_that("no term is lost where all observations are saturated", {
 })
 
 test_that("densities of all data sets, integrated over w, sum to 1", {
+  skip_long()
   rule <- quadrature(-60, 60, 200)
   x <- c(0.5, -1.2, 2)
   total <- 0
@@ -142,6 +145,7 @@ test_that("the mode is where the gradient vanishes, with the curvature there", {
 })
 
 test_that("the twin finds the same mode, curvature and trace", {
+  skip_long()
   for (problem in problems) {
     twin <- twin_search(problem)
     for (sparse in c(FALSE, TRUE)) {
@@ -160,6 +164,7 @@ test_that("the twin finds the same mode, curvature and trace", {
 })
 
 test_that("optim() finds the same mode", {
+  skip_long()
   for (k in c(3, 5, 7)) {
     problem <- problems[[k]]
     found <- optim(
@@ -202,6 +207,7 @@ test_that("with a wide prior it is glm's estimate on Pima.tr", {
 })
 
 test_that("every start leads to the same mode", {
+  skip_long()
   skip_if_not_installed("MASS")
   at <- function(start, c = 1e6, ...) {
     fit_model(laplace_logistic(
@@ -264,6 +270,7 @@ expect_same_mode <- function(one, two, problem) {
 # the posterior: 19 / 2 times a chi-square variate on 4 degrees of freedom is
 # what the first value of the full search then lacks.
 test_that("a warm start on some of the rows does not show", {
+  skip_long()
   withr::local_seed(44)
   for (times in 1:3) {
     problem <- logistic_problem(20000, 4, weighted = TRUE, offset = TRUE)
@@ -282,7 +289,7 @@ test_that("a warm start on some of the rows does not show", {
 
 test_that("with many columns the twin finds the same mode", {
   skip_long()
-  for (matrix_prior in c(FALSE, TRUE)) {
+  for (matrix_prior in fast_or(TRUE, c(FALSE, TRUE))) {
     problem <- withr::with_seed(46, logistic_problem(
       420, 260, counts = matrix_prior, weighted = TRUE, offset = TRUE,
       matrix_prior = matrix_prior, sparse = TRUE
@@ -303,6 +310,7 @@ test_that("with many columns the twin finds the same mode", {
 })
 
 test_that("with more columns than rows both ways lead to the same mode", {
+  skip_long()
   problem <- withr::with_seed(47, logistic_problem(300, 400))
   problem$c <- rep(100, 400)
   model <- fit_model(fit_problem(problem, start = numeric(400)))
@@ -425,6 +433,7 @@ normality <- function(e) {
 }
 
 test_that("draws have the normal distribution of the approximation", {
+  skip_long()
   for (k in c(1, 3, 7)) {
     fit <- fit_problem(problems[[k]], draws = 5000, chains = 2, seed = 46)
     expect_gt(min(normality(whitened(fit))), tiny_p)
@@ -442,6 +451,7 @@ test_that("draws have the normal distribution of the approximation", {
 # ---- wrong searches ----------------------------------------------------------
 
 test_that("mistakes in the search are found out", {
+  skip_long()
   problem <- withr::with_seed(
     47, logistic_problem(60, 4, weighted = TRUE, offset = TRUE)
   )

@@ -72,6 +72,7 @@ logistic_draws_of_both <- function(model, wrong = "", n = 12, far = FALSE) {
 
 for (name in names(logistic_gibbs_cases)) {
   test_that(paste("the core draws what its twin draws:", name), {
+    skip_long()
     for (link in c("logit", "probit")) {
       model <- logistic_case(name, link)
       for (far in c(FALSE, TRUE)) {
@@ -221,6 +222,7 @@ chains_by_step <- function(model) {
 
 for (link in c("logit", "probit")) {
   test_that(paste("steps agree with quadrature:", link), {
+    skip_long()
     two <- list(
       counts = suppressMessages(logistic_gibbs_model_for(
         cbind(s, m - s) ~ a, logistic_example(), weights = v, offset = o,
@@ -285,7 +287,7 @@ test_that("the posterior of the Pima data is that of other samplers", {
   skip_long()
   formula <- type ~ npreg + glu + bmi + ped + age
   draws_of <- function(fit) unclass(posterior::as_draws_array(fit))[, , 1:6]
-  for (link in c("logit", "probit")) {
+  for (link in fast_or("logit", c("logit", "probit"))) {
     fit <- gibbs_logistic(
       formula, MASS::Pima.tr, link = link, draws = 4000, seed = 1,
       progress = FALSE
@@ -368,13 +370,14 @@ invariance_of_sweep <- function(link, far, n) {
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
+  n <- fast_or(100, 250)
   for (link in c("logit", "probit")) {
     for (far in c(FALSE, TRUE)) {
-      change <- invariance_of_sweep(link, far, 250)
+      change <- invariance_of_sweep(link, far, n)
       moved <- colSums(change != 0)
       expect_lt(largest_change(change), 4.5)
       # every draw moved
-      expect_identical(unname(moved[1:2]), c(250, 250))
+      expect_identical(unname(moved[1:2]), c(n, n))
     }
   }
 })

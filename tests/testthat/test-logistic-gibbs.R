@@ -58,6 +58,7 @@ test_that("rare successes and many trials do not slow the chains", {
 })
 
 test_that("without a prior the posterior is centred near glm()'s estimate", {
+  skip_long()
   data <- withr::with_seed(1, {
     x <- stats::rnorm(2000)
     data.frame(x = x, y = stats::rbinom(2000, 1, stats::plogis(x - 0.5)))
@@ -94,6 +95,7 @@ test_that("weights count observations, and those of 0 none", {
 })
 
 test_that("interfaces give the same draws", {
+  skip_long()
   fit <- logit_fit(am ~ wt + offset(hp / 100), mtcars)
   x <- cbind("(Intercept)" = 1, wt = mtcars$wt)
   same <- logit_fit(x, mtcars$am, offset = mtcars$hp / 100)
@@ -129,6 +131,7 @@ test_that("a completed prior of the intercept alone stays as it is", {
 })
 
 test_that("runs in pieces, thinned and extended have the same bits", {
+  skip_long()
   run <- function(draws, thin = 1) {
     quietly(gibbs_logistic(
       am ~ wt, mtcars, draws = draws, burnin = 70, thin = thin, chains = 2,
@@ -144,6 +147,7 @@ test_that("runs in pieces, thinned and extended have the same bits", {
 })
 
 test_that("a fit without its data predicts, and is extended with them", {
+  skip_long()
   full <- logit_fit(type ~ glu + bmi, MASS::Pima.tr)
   fit <- logit_fit(type ~ glu + bmi, MASS::Pima.tr, keep_data = FALSE)
   model <- gibbsite:::fit_part(fit, "model")
@@ -185,6 +189,7 @@ test_that("a fit without its data predicts, and is extended with them", {
 })
 
 test_that("missing values are left out, or an error", {
+  skip_long()
   holes <- transform(mtcars, wt = replace(wt, 3, NA), am = replace(am, 5, NA))
   omit <- logit_fit(am ~ wt, holes, na_action = "omit")
   exclude <- logit_fit(am ~ wt, holes, na_action = stats::na.exclude)
@@ -196,6 +201,7 @@ test_that("missing values are left out, or an error", {
 })
 
 test_that("predictions and fitted values are means over the draws", {
+  skip_long()
   fit <- logit_fit(am ~ wt + qsec, mtcars)
   w <- as.matrix(fit)
   new <- data.frame(wt = c(2, 3), qsec = 18)
@@ -234,6 +240,7 @@ test_that("predictions and fitted values are means over the draws", {
 })
 
 test_that("methods of a probit regression use its link", {
+  skip_long()
   fit <- logit_fit(am ~ wt + qsec, mtcars, link = "probit")
   expect_identical(family(fit), stats::binomial("probit"))
   expect_match(capture.output(print(fit)), "Probit regression", all = FALSE)
@@ -281,6 +288,7 @@ test_that("methods of a probit regression use its link", {
 })
 
 test_that("a probit regression far from normal is extended to the same bits", {
+  skip_long()
   set <- MASS::Pima.tr[1:12, ]
   run <- function(draws, ...) {
     quietly(gibbs_logistic(
@@ -324,6 +332,7 @@ test_that("many coefficients and few observations do not slow the chains", {
 })
 
 test_that("acceptance(), update(), tidy() and plots work", {
+  skip_long()
   fit <- logit_fit(am ~ wt, datasets::mtcars)
   expect_identical(acceptance(fit)$steps, c(200, 200))
   expect_true(all(acceptance(fit)$rate > 0.3))
@@ -361,6 +370,7 @@ test_that("starting values are checked and used", {
 })
 
 test_that("mistakes in the arguments are named", {
+  skip_long()
   x <- as.matrix(mtcars[c("wt", "hp")])
   holes <- mtcars
   holes$wt[[3]] <- NA
@@ -398,6 +408,7 @@ test_that("mistakes in the arguments are named", {
 })
 
 test_that("too many trials are refused, and lead to another sampler", {
+  skip_long()
   many <- data.frame(x = 1:4, s = 2e7, f = 1e7, g = c("a", "b"), share = 0.5)
   expect_gibbsite_error(class = "gibbsite_error_size", {
     gibbs_logistic(cbind(s, f) ~ x, many)
@@ -468,6 +479,7 @@ test_that("proportions with weights and texts are counts and factors", {
 })
 
 test_that("tidy() has odds ratios, as broom has", {
+  skip_long()
   brief <- function(formula, data, ...) {
     suppressWarnings(gibbs_logistic(
       formula, data, draws = 20, burnin = 20, chains = 2, seed = 1,
@@ -498,6 +510,7 @@ test_that("tidy() has odds ratios, as broom has", {
 })
 
 test_that("odds ratios are refused where there are none", {
+  skip_long()
   probit <- suppressWarnings(gibbs_logistic(
     am ~ wt, mtcars, link = "probit", draws = 20, burnin = 20, chains = 2,
     seed = 1, progress = FALSE

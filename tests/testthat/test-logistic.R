@@ -48,6 +48,7 @@ expect_as_glm <- function(fit, glm) {
 }
 
 test_that("responses of every kind are those of glm()", {
+  skip_long()
   flat <- logistic_prior(slope_variance = Inf)
   cars$name <- as.character(cars$manual)
   for (response in c("am", "manual", "am == 1", "name")) {
@@ -70,6 +71,7 @@ test_that("responses of every kind are those of glm()", {
 })
 
 test_that("of two texts the second is success, and a message says so", {
+  skip_long()
   cars$name <- as.character(cars$manual)
   expect_gibbsite_condition(
     fit <- laplace_logistic(name ~ wt, cars, draws = 50, chains = 1, seed = 1,
@@ -100,6 +102,7 @@ budworm <- data.frame(
 )
 
 test_that("proportions with numbers of trials are counts, as in glm()", {
+  skip_long()
   data <- transform(budworm, share = dead / trials, extra = trials / 2)
   flat <- logistic_prior(slope_variance = Inf)
   expected <- stats::glm(share ~ sex + dose, stats::binomial(), data,
@@ -253,6 +256,7 @@ test_that("missing values are left out with a message, or refused", {
 })
 
 test_that("weights and offsets of the wrong kind are refused", {
+  skip_long()
   expect_gibbsite_error({
     quiet_fit(am ~ wt, cars, weights = -wt)
     quiet_fit(am ~ wt, cars, weights = 0 * wt)
@@ -269,6 +273,7 @@ test_that("weights and offsets of the wrong kind are refused", {
 # ---- formula and matrix ------------------------------------------------------
 
 test_that("formula and matrix agree, dense and sparse", {
+  skip_long()
   f <- am ~ wt + factor(cyl)
   by_formula <- quiet_fit(f, cars)
   x <- model.matrix(f, cars)
@@ -336,6 +341,7 @@ test_that("formulas and matrices that cannot be used are refused", {
 })
 
 test_that("values beyond what doubles can square are refused by name", {
+  skip_long()
   expect_gibbsite_error({
     quiet_fit(cbind(big = c(1, 1e200), b = 1:2), 0:1)
     quiet_fit(cbind(small = c(0, 1e-200), b = 1:2), 0:1)
@@ -350,6 +356,7 @@ test_that("values beyond what doubles can square are refused by name", {
 # ---- the prior ---------------------------------------------------------------
 
 test_that("the prior prints, and checks itself", {
+  skip_long()
   expect_snapshot({
     logistic_prior()
     logistic_prior(100, Inf)
@@ -392,6 +399,7 @@ test_that("the default prior is the one stated", {
 })
 
 test_that("a prior is given by number, vector, names or matrix", {
+  skip_long()
   c_of <- function(...) {
     prior <- logistic_prior(...)
     prior_summary(quiet_fit(am ~ wt + hp, cars, prior = prior))$slope_variance
@@ -425,6 +433,7 @@ test_that("a prior is given by number, vector, names or matrix", {
 })
 
 test_that("the link is the logit alone", {
+  skip_long()
   expect_gibbsite_error({
     laplace_logistic(am ~ wt, cars, link = "probit")
     laplace_logistic(cbind(1, cars$wt), cars$am, link = "logit")
@@ -448,6 +457,7 @@ test_that("a column that does not vary counts as an intercept", {
 flat <- logistic_prior(Inf, Inf)
 
 test_that("collinear columns are fine under a prior and named without", {
+  skip_long()
   cars$lbs <- 1000 * cars$wt
   cars$both <- cars$wt + cars$hp
   fit <- quiet_fit(am ~ wt + lbs, cars)
@@ -543,6 +553,7 @@ test_that("separated data have no mode without a prior, and are named", {
 })
 
 test_that("overlapping data are never called separated", {
+  skip_long()
   withr::local_seed(4)
   for (round in 1:20) {
     n <- sample(8:40, 1)
@@ -619,6 +630,7 @@ test_that("extending, seeds, cores and lost data do not show", {
 })
 
 test_that("chains of several seeds unite, also without data", {
+  skip_long()
   a <- quiet_fit(am ~ wt, cars, draws = 10, seed = 1)
   b <- drop_data(quiet_fit(am ~ wt, cars, draws = 10, seed = 2))
   both <- combine_fits(a, b)
@@ -654,6 +666,7 @@ test_that("a matrix of doubles is kept and not copied", {
 # ---- odds ratios -------------------------------------------------------------
 
 test_that("the picture of odds ratios is that of coefficients, exponentiated", {
+  skip_long()
   cars <- transform(mtcars, cyl = factor(cyl))
   fit <- laplace_logistic(am ~ wt + cyl, cars, draws = 20, seed = 1)
   chosen <- c("(Intercept)", "wt", "cyl6")
@@ -674,6 +687,7 @@ test_that("the picture of odds ratios is that of coefficients, exponentiated", {
 })
 
 test_that("coefficients are per unit if asked for, and factors always are", {
+  skip_long()
   cars <- transform(
     mtcars, cyl = factor(cyl), gear = factor(gear, ordered = TRUE)
   )
@@ -715,6 +729,7 @@ test_that("the axis says what all coefficients are per, if it is the same", {
 })
 
 test_that("odds ratios are drawn, also of separated data, but for a probit", {
+  skip_long()
   grDevices::pdf(NULL)
   on.exit(grDevices::dev.off())
   fit <- laplace_logistic(
@@ -737,6 +752,7 @@ test_that("odds ratios are drawn, also of separated data, but for a probit", {
 })
 
 test_that("arguments of glm() and other packages lead to those here", {
+  skip_long()
   hint <- function(code) conditionMessage(rlang::catch_cnd(code, "error"))
   expect_match(
     hint(gibbs_logistic(am ~ wt, mtcars, family = binomial)), "link"

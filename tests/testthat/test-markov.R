@@ -32,6 +32,7 @@ reachable <- function(p) {
 # ---- The lecture's chain -----------------------------------------------------
 
 test_that("the lecture's example has the lecture's numbers", {
+  skip_long()
   # Rai, CS772A, "MCMC: Some Basic Theory": rounded to one digit
   chain <- lecture(initial = c(0.5, 0.2, 0.3))
   expect_equal(round(state_after(chain, 1), 1), c(a = 0.2, b = 0.6, c = 0.2))
@@ -64,6 +65,7 @@ test_that("the distribution in time is the product of matrices", {
 })
 
 test_that("paths have the chain's frequencies", {
+  skip_long()
   chain <- lecture()
   path <- simulate(chain, n = 20000, seed = 3, initial = "b")
   expect_identical(path, simulate(chain, n = 20000, seed = 3, initial = "b"))
@@ -93,6 +95,7 @@ test_that("simulate() leaves the generator as set.seed() found it", {
 # ---- Stationary distributions ------------------------------------------------
 
 test_that("stationary distributions are stationary, in blocks of any size", {
+  skip_long()
   withr::local_seed(6)
   for (n in c(1, 2, 3, 31, 32, 33, 34, 64, 65, 97)) {
     chain <- random_chain(n, 0.6)
@@ -147,6 +150,7 @@ test_that("each closed class has a stationary distribution of its own", {
 # ---- Classes and periods -----------------------------------------------------
 
 test_that("classes are those of the closure of the steps", {
+  skip_long()
   withr::local_seed(7)
   for (n in c(1, 2, 5, 12, 30)) {
     for (edges in c(0, 1 / n, 2 / n)) {
@@ -184,6 +188,7 @@ test_that("periods are those of the cycles", {
 # ---- Times -------------------------------------------------------------------
 
 test_that("the mixing time is the first near power", {
+  skip_long()
   withr::local_seed(8)
   for (epsilon in c(0.25, 0.05, 1e-4)) {
     chain <- random_chain(7, 0.3)
@@ -278,6 +283,7 @@ exact_times <- function(p, target) {
 }
 
 test_that("chains with rare steps keep their digits", {
+  skip_long()
   withr::local_seed(10)
   away <- function(value, exact) max(abs(unname(value) / exact - 1), 0)
   wrong <- c(times = 0, probabilities = 0, stationary = 0)
@@ -346,6 +352,7 @@ test_that("numbers that double precision does not hold are refused", {
 })
 
 test_that("gaps of slow chains keep their digits", {
+  skip_long()
   withr::local_seed(12)
   for (run in 1:50) {
     # 1 - lambda solves x^2 - s x + t = 0, s the sum of all steps, t of all
@@ -465,6 +472,7 @@ test_that("a chain prints its matrix and what it does in the long run", {
 })
 
 test_that("plots draw every kind of chain and return it", {
+  skip_long()
   withr::local_pdf(NULL)
   for (chain in list(
     lecture(), markov_chain(matrix(1)), gambler(5, 0.3), gambler(40, 0.3)
@@ -476,6 +484,7 @@ test_that("plots draw every kind of chain and return it", {
 })
 
 test_that("hostile matrices are named", {
+  skip_long()
   refused <- function(code, message) {
     expect_error(code, message, class = "gibbsite_error_argument")
   }

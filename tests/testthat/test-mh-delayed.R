@@ -161,6 +161,7 @@ used_by <- function(ahead, proposal) {
 
 test_that("steps are those of the twin", {
   skip_long()
+  n <- fast_or(30, 60)
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)
@@ -175,7 +176,7 @@ test_that("steps are those of the twin", {
       state <- state_at(model, target$init)
       met <- c(0, 0, 0)
       apart <- list()
-      for (t in 1:60) {
+      for (t in seq_len(n)) {
         x <- state$x
         state <- sweep_state(model, state)
         used <- used_by(state$ahead, model$spec$blocks[[1]]$proposal)
@@ -203,14 +204,15 @@ test_that("steps are those of the twin", {
       # all three ends were met, and are counted
       expect_true(all(met > 0), label = name)
       stages <- state$blocks[[1]]$stages
-      expect_identical(stages[[1]]$counts[3:4], c(60, met[[1]]))
-      expect_identical(stages[[2]]$counts[3:4], c(60 - met[[1]], met[[2]]))
-      expect_identical(state$blocks[[1]]$counts[3:4], c(60, sum(met[1:2])))
+      expect_identical(stages[[1]]$counts[3:4], c(n, met[[1]]))
+      expect_identical(stages[[2]]$counts[3:4], c(n - met[[1]], met[[2]]))
+      expect_identical(state$blocks[[1]]$counts[3:4], c(n, sum(met[1:2])))
     }
   }
 })
 
 test_that("blocks take their steps in order", {
+  skip_long()
   withr::local_seed(4)
   target <- funnel_target()
   proposal <- delayed_rejection(
@@ -275,7 +277,8 @@ test_that("the flows of second tries balance at given points", {
   second <- normal_steps(0.3 * l)
   withr::local_seed(5)
   met <- 0
-  for (i in 1:200) {
+  n <- fast_or(60, 200)
+  for (i in seq_len(n)) {
     points <- lapply(1:3, function(k) stats::rnorm(2, c(0, 1)))
     x <- points[[1]]
     y <- points[[2]]
@@ -302,14 +305,14 @@ test_that("the flows of second tries balance at given points", {
     )
     expect_equal(there, twin[[2]], tolerance = 1e-12)
   }
-  expect_gt(met, 40)
+  expect_gt(met, n / 5)
 })
 
 # ---- invariance --------------------------------------------------------------
 
 test_that("one step leaves exact draws exact", {
   skip_long()
-  n <- if (is_extended()) 1e5 else 1000
+  n <- fast_or(400, 1e5)
   for (bounded in c(FALSE, if (is_extended()) TRUE)) {
     target <- funnel_target(bounded)
     cases <- c(
@@ -413,17 +416,19 @@ test_that("moments are right, with adaptation and with an estimated density", {
   skip_long()
   target <- banana_target()
   fit <- short_mh(target$log_density, target$init, delayed_rejection(),
-    draws = 3000, burnin = 1500, thin = 2, chains = 4, seed = 2
+    draws = fast_or(1000, 3000), burnin = 1500, thin = 2, chains = 4,
+    seed = 2
   )
   expect_lt(max(abs(z_of_target(fit, target))), 4)
   # N(1, 0.25) times a log-normal with mean 1
   noisy <- function(x) {
     stats::dnorm(x, 1, 0.5, log = TRUE) + stats::rnorm(1, -0.32, 0.8)
   }
+  n <- fast_or(3000, 8000)
   fit <- short_mh(noisy, 1, delayed_rejection(random_walk(2), 0.3),
-    draws = 8000, burnin = 200, chains = 4
+    draws = n, burnin = 200, chains = 4
   )
-  x <- vapply(fit, function(m) unclass(m)[, 1], numeric(8000))
+  x <- vapply(fit, function(m) unclass(m)[, 1], numeric(n))
   expect_lt(abs(z_of_chains(x, 1)), 4)
   expect_lt(abs(z_of_chains((x - 1)^2, 0.25)), 4)
 })
@@ -449,6 +454,7 @@ stages_of <- function(fit, k = 1) {
 }
 
 test_that("the first proposal learns from its own tries, and freezes", {
+  skip_long()
   run <- function(draws, proposal, burnin = 60) {
     short_mh(bowl, c(0.5, -1), proposal, draws = draws, burnin = burnin,
       debug = TRUE, inits = list(c(0.5, -1), c(1, 1))
@@ -470,6 +476,7 @@ test_that("the first proposal learns from its own tries, and freezes", {
 })
 
 test_that("what is learned follows the formulas", {
+  skip_long()
   withr::local_seed(6)
   model <- bare_mh(bowl, c(0.5, -1), delayed_rejection(adaptive(scale = 1)))
   model$spec$rows <- 1
@@ -511,6 +518,7 @@ test_that("what is learned follows the formulas", {
 # ---- runs --------------------------------------------------------------------
 
 test_that("a checkpoint is resumed, and chains may be thinned", {
+  skip_long()
   proposal <- delayed_rejection(adaptive(), 0.4)
   run <- function(draws, ...) {
     short_mh(bowl, c(0.5, 1), proposal, draws = draws, burnin = 30, ...)
@@ -526,7 +534,7 @@ test_that("a checkpoint is resumed, and chains may be thinned", {
 
 test_that("an interrupt inside a sweep loses at most a segment", {
   skip_long()
-  for (at in c(200, 900)) {
+  for (at in fast_or(200, c(200, 900))) {
     expect_interrupt_harmless(bowl, at, function(density) {
       short_mh(density, c(0.5, 1), delayed_rejection(), draws = 300,
         burnin = 100, inits = list(1:2, 3:4)
@@ -586,6 +594,7 @@ test_that("steps of a Gibbs sampler may be delayed", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     delayed_rejection(1)
     delayed_rejection(nuts())

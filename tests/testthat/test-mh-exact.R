@@ -118,7 +118,7 @@ test_that("steps over blocks are what their formulas say", {
     target <- funnel_target(bounded)
     for (case in cases_of_all_kinds(target$gradient)) {
       # rounding: some 1e-15 of the terms of a ratio, and these are below 1e4
-      expect_lt(ratio_error(target, case, 30), 1e-10, label = case$label)
+      expect_lt(ratio_error(target, case, fast_or(10, 30)), 1e-10, label = case$label)
     }
   }
 })
@@ -199,6 +199,7 @@ steps_from <- function(model, x, start, sweeps = 11) {
 }
 
 test_that("the flows of steps from 12 points balance", {
+  skip_long()
   target <- banana_target()
   withr::local_seed(4)
   points <- matrix(stats::rnorm(24, 0.3), 12)
@@ -269,7 +270,7 @@ test_that("flows balance on the transformed scale", {
 # ---- invariance --------------------------------------------------------------
 
 # Exact draws of the 5-d normal, moved by one sweep.
-normal_changes <- function(proposal, blocks = NULL, n = 1500, density = NULL) {
+normal_changes <- function(proposal, blocks = NULL, n = fast_or(600, 1500), density = NULL) {
   target <- normal_target()
   cov <- target$cov / 1.3
   withr::with_seed(8, {
@@ -330,7 +331,7 @@ test_that("many sweeps over blocks leave exact draws of a funnel exact", {
   target <- funnel_target()
   for (kind in names(kinds_of_proposal(target$gradient, 1))) {
     case <- case_of(target$gradient, c("langevin", kind), list(2, c(3, 1)))
-    expect_invariant(target, case, fast_or(200, 400), 100, seed = 9)
+    expect_invariant(target, case, fast_or(60, 400), 100, seed = 9)
   }
 })
 
@@ -350,8 +351,8 @@ test_that("a block whose proposal is not corrected does not", {
   right <- list(random_walk(0.5), drifting_proposal(0.7))
   wrong <- right
   wrong[[2]] <- custom_proposal(right[[2]]$draw, NULL)
-  expect_lt(max(abs(z_of_means(normal_changes(right, blocks), 0))), 4)
-  expect_gt(max(abs(z_of_means(normal_changes(wrong, blocks), 0))), 6)
+  expect_lt(max(abs(z_of_means(normal_changes(right, blocks, 1500), 0))), 4)
+  expect_gt(max(abs(z_of_means(normal_changes(wrong, blocks, 1500), 0))), 6)
 })
 
 # ---- moments -----------------------------------------------------------------
@@ -363,7 +364,7 @@ test_that("every proposal gives every target its moments", {
     proposals <- mh_proposals(target)
     for (kind in names(proposals)) {
       fit <- short_mh(target$log_density, target$init, proposals[[kind]],
-        draws = fast_or(1000, 2000), burnin = 1500, thin = 2, chains = 4,
+        draws = fast_or(500, 2000), burnin = fast_or(1000, 1500), thin = 2, chains = 4,
         seed = 2
       )
       z <- z_of_target(fit, target)
@@ -373,6 +374,7 @@ test_that("every proposal gives every target its moments", {
 })
 
 test_that("a proposal on whole numbers alone gives their probabilities", {
+  skip_long()
   p <- c(1, 3, 6, 2, 4) / 16
   log_p <- function(x) if (x %in% 1:5) log(p[x]) else -Inf
   # one up with probability 0.7, one down with 0.3
@@ -477,7 +479,7 @@ test_that("density and start suffice, or the warning's advice does", {
     list(logistic, rep(0, 8)), list(normal, seq(-2, 2, length.out = 20)),
     list(eight_schools, rep(0, 10))
   )
-  for (case in cases) {
+  for (case in cases[fast_or(c(1, 3), 1:3)]) {
     advice <- NULL
     fit <- withCallingHandlers(
       mh_sample(case[[1]], case[[2]], seed = 1, progress = FALSE),
@@ -570,6 +572,7 @@ test_that("bounds are exact, by rejection and by transformation", {
 })
 
 test_that("a Jacobian of the wrong sign is seen", {
+  skip_long()
   # exp(w) is Gamma(2.5, 1) if the log density of w has + w
   z <- function(sign) {
     f <- function(w) stats::dgamma(exp(w), 2.5, log = TRUE) + sign * w
@@ -598,6 +601,7 @@ memory_of <- function(fit) {
 }
 
 test_that("what is learned in burn-in is frozen after it", {
+  skip_long()
   target <- normal_target()
   run <- function(draws, proposal) {
     short_mh(target$log_density, target$init, proposal,
@@ -619,6 +623,7 @@ test_that("what is learned in burn-in is frozen after it", {
 })
 
 test_that("the learned covariance and rate are those aimed at", {
+  skip_long()
   target <- normal_target()
   fit <- short_mh(target$log_density, target$init,
     draws = 2000, burnin = 20000, chains = 2

@@ -22,7 +22,7 @@ test_that("transitions are those of the twin", { # nolint: cyclocomp_linter.
         )
         state <- set$state
         depths <- numeric()
-        for (t in 1:60) {
+        for (t in seq_len(fast_or(20, 60))) {
           x <- state$x
           state <- sweep_state(set$model, state)
           r <- state$ahead[2:4]
@@ -66,7 +66,7 @@ dynamics_cases <- function(target, step) {
 
 test_that("one transition leaves exact draws exact", {
   skip_long()
-  n <- if (is_extended()) 1e5 else 3000
+  n <- fast_or(1000, 1e5)
   targets <- list(correlated_target(), curved_target())
   for (k in 1:2) {
     withr::local_seed(10 + k)
@@ -222,7 +222,8 @@ test_that("a trajectory ends where the published rule says", {
     all = c("whole", "early", "late"), no_late = c("whole", "early"),
     no_early = c("whole", "late")
   )
-  found <- t(vapply(1:200, function(t) {
+  n <- fast_or(120, 200)
+  found <- t(vapply(seq_len(n), function(t) {
     x <- state$x
     state <<- sweep_state(set$model, state)
     path <- path_of_steps(x, state$ahead[2:4], target, 0.4, 31)
@@ -234,8 +235,8 @@ test_that("a trajectory ends where the published rule says", {
   }, logical(3)))
   expect_true(all(found[, "all"]))
   # and each check across subtrees decides some of them
-  expect_lt(sum(found[, "no_late"]), 200)
-  expect_lt(sum(found[, "no_early"]), 200)
+  expect_lt(sum(found[, "no_late"]), n)
+  expect_lt(sum(found[, "no_early"]), n)
 })
 
 # ---- moments -----------------------------------------------------------------
@@ -319,7 +320,7 @@ test_that("bounds and blocks leave the posterior exact", {
   run <- function(...) {
     short_mh(log_density, c(1, 0.5, -1), ..., gradient = gradient,
       lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = TRUE,
-      draws = 2000, burnin = 500, chains = 4
+      draws = fast_or(800, 2000), burnin = 500, chains = 4
     )
   }
   expected <- c(2.5, 1 / 3, -0.5, 8.75, 1 / 7, 0.5)
@@ -350,6 +351,7 @@ leapfrogs <- function(fit) {
 }
 
 test_that("a gradient makes nuts() the default", {
+  skip_long()
   by <- function(...) short_mh(bowl, c(a = 0.5, b = 1), ...)
   expect_true(identical_draws(by(gradient = down), by(nuts(down))))
   expect_true(identical_draws(by(nuts(), gradient = down), by(nuts(down))))
@@ -363,6 +365,7 @@ test_that("a gradient makes nuts() the default", {
 })
 
 test_that("values may carry their gradient", {
+  skip_long()
   asked <- 0
   carrying <- function(x, s) {
     asked <<- asked + 1
@@ -384,6 +387,7 @@ test_that("values may carry their gradient", {
 })
 
 test_that("without a gradient differences are taken, with a message", {
+  skip_long()
   messages <- character()
   fit <- withCallingHandlers(
     suppressWarnings(mh_sample(bowl, c(0.5, 1), nuts(), draws = 20, burnin = 10,
@@ -400,6 +404,7 @@ test_that("without a gradient differences are taken, with a message", {
 })
 
 test_that("a wrong gradient is told with both numbers", {
+  skip_long()
   run <- function(gradient, ...) {
     short_mh(bowl, c(a = 1, b = 2), gradient = gradient,
       inits = list(c(1, 2), c(2, 1)), ...
@@ -442,7 +447,7 @@ test_that("a wrong gradient is told with both numbers", {
 test_that("an interrupt inside a trajectory loses at most a segment", {
   skip_long()
   # one in adaptation, one after it
-  for (at in c(700, 2500)) {
+  for (at in fast_or(700, c(700, 2500))) {
     expect_interrupt_harmless(function(x) -x, at, function(gradient) {
       short_mh(bowl, c(0.5, 1), nuts(gradient, "dense"), draws = 300,
         burnin = 160, inits = list(1:2, 3:4)
@@ -454,6 +459,7 @@ test_that("an interrupt inside a trajectory loses at most a segment", {
 # ---- diagnostics -------------------------------------------------------------
 
 test_that("divergences, depth and energy are stored with the draws", {
+  skip_long()
   sharp <- function(x) -0.5 * sum(x^2) - 1e6 * (x[1] > 1.5)
   fit <- short_mh(sharp, c(0.5, 1), nuts(down, max_depth = 2), draws = 300,
     burnin = 200, thin = 3, inits = list(c(0.5, 1), c(1, 0))
@@ -500,6 +506,7 @@ test_that("the fraction of missing information is that of the energies", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     nuts(1)
     nuts(function() 1)

@@ -26,6 +26,7 @@ own_gibbs <- function(...) {
 }
 
 test_that("a draw comes as the user's functions know it", {
+  skip_long()
   seen <- NULL
   fit <- own_mh()
   expect_equal(
@@ -127,6 +128,7 @@ test_that("log_lik() is that of the function, loo() that of the matrix", {
 })
 
 test_that("functions that cannot be called are refused by name", {
+  skip_long()
   fit <- own_mh()
   gibbs <- own_gibbs(keep = "s")
   bare <- drop_data(fit)

@@ -31,6 +31,7 @@ air_regression <- function() {
 # ---- what is found -----------------------------------------------------------
 
 test_that("zeros do for a regression on variables in their own units", {
+  skip_long()
   air <- air_regression()
   fit <- mh_sample(air$log_density, air$init,
     lower = air$lower, seed = 1, progress = FALSE
@@ -171,6 +172,7 @@ least_squares <- function(formula, data) {
 }
 
 test_that("a regression from zeros needs no bound, in any dress", {
+  skip_long()
   air <- stats::na.omit(airquality)
   r <- least_squares(Ozone ~ Solar.R + Wind + Temp, air)
   dresses <- list(
@@ -194,6 +196,7 @@ test_that("a regression from zeros needs no bound, in any dress", {
 })
 
 test_that("the mode of regressions of many kinds is found from zeros", {
+  skip_long()
   cases <- list(
     list(mpg ~ ., mtcars), list(Employed ~ ., longley),
     list(RTEN ~ ., USJudgeRatings), list(medv ~ ., MASS::Boston),
@@ -213,6 +216,7 @@ test_that("the mode of regressions of many kinds is found from zeros", {
 })
 
 test_that("other densities far from a normal one have their mode found", {
+  skip_long()
   peaks <- list(
     # steps, an edge, a kink, a valley, units of 1e8, a narrow corner
     list(function(x) -sum((floor(x) - 40)^2) / 50, c(0, 0), 0, 0.1),
@@ -235,6 +239,7 @@ test_that("other densities far from a normal one have their mode found", {
 # ---- how it ends -------------------------------------------------------------
 
 test_that("where there is no mode the run begins around init", {
+  skip_long()
   ends <- list(
     random = function(x) -sum(x^2) / 2 + stats::rnorm(1),
     flat = function(x) if (all(abs(x) < 5)) 0 else -Inf,
@@ -274,6 +279,7 @@ test_that("a peak with little mass is no place for chains", {
 })
 
 test_that("walls, errors and NaN far away do not stop the search", {
+  skip_long()
   walls <- list(
     function(x) stop("not here"), function(x) NaN, function(x) -Inf,
     function(x) "a", function(x) Inf
@@ -292,6 +298,7 @@ test_that("walls, errors and NaN far away do not stop the search", {
 })
 
 test_that("the evaluations are counted, and bounded", {
+  skip_long()
   count <- 0
   counting <- function(f) {
     function(x) {
@@ -313,6 +320,7 @@ test_that("the evaluations are counted, and bounded", {
 # ---- where chains start ------------------------------------------------------
 
 test_that("chains start around the mode, twice as spread out", {
+  skip_long()
   cov <- matrix(c(1, 9, 9, 100), 2)
   precision <- solve(cov)
   f <- function(x) {
@@ -340,6 +348,7 @@ test_that("modes apart are not lost from the starts", {
 })
 
 test_that("what is learned on a climb is forgotten", {
+  skip_long()
   cov <- 0.9^abs(outer(1:5, 1:5, "-"))
   precision <- solve(cov)
   f <- function(x) -0.5 * sum(x * (precision %*% x))
@@ -400,6 +409,7 @@ test_that("the search is the same in all processes and pieces", {
 })
 
 test_that("an interrupted search goes on with the call that was interrupted", {
+  skip_long()
   count <- 0
   # an environment is no part of the density's hash
   break_off <- new.env()
@@ -429,6 +439,7 @@ test_that("an interrupted search goes on with the call that was interrupted", {
 })
 
 test_that("a fit says what its search did", {
+  skip_long()
   say <- function(f, init) {
     fit <- suppressMessages(short_mh(f, init), "gibbsite_message_improper")
     grep("^Search", capture.output(print(fit)), value = TRUE)

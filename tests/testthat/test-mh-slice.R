@@ -17,7 +17,7 @@ test_that("sweeps over coordinates are those of the twin", {
       model$spec$rows <- 1
       state <- state_at(model, target$init)
       grown <- 0
-      for (t in 1:60) {
+      for (t in seq_len(fast_or(20, 60))) {
         x <- state$x
         asked <- state$blocks[[1]]$effort[[2]]
         state <- sweep_state(model, state)
@@ -38,6 +38,7 @@ test_that("sweeps over coordinates are those of the twin", {
 })
 
 test_that("blocks are swept in their order", {
+  skip_long()
   withr::local_seed(4)
   target <- funnel_target()
   model <- bare_mh(target$log_density, target$init,
@@ -77,7 +78,7 @@ test_that("elliptical sweeps are those of the twin", {
       )
       model$spec$rows <- 1
       state <- state_at(model, target$init)
-      for (t in 1:60) {
+      for (t in seq_len(fast_or(20, 60))) {
         x <- state$x
         state <- sweep_state(model, state)
         ahead <- state$ahead
@@ -94,7 +95,7 @@ test_that("elliptical sweeps are those of the twin", {
 
 test_that("one sweep leaves exact draws exact", {
   skip_long()
-  n <- if (is_extended()) 1e5 else 3000
+  n <- fast_or(1000, 1e5)
   targets <- list(correlated_target(), curved_target())
   for (k in 1:2) {
     withr::local_seed(20 + k)
@@ -186,9 +187,10 @@ test_that("bounds leave the posterior exact", {
       stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)
   }
   expected <- c(2.5, 1 / 3, -0.5, 8.75, 1 / 7, 0.5)
+  n <- fast_or(1000, 3000)
   run <- function(proposal, transform, ...) {
     short_mh(log_density, c(1, 0.5, -1), proposal, lower = c(0, 0, -Inf),
-      upper = c(Inf, 1, 0), transform = transform, draws = 3000, burnin = 300,
+      upper = c(Inf, 1, 0), transform = transform, draws = n, burnin = 300,
       chains = 4, ...
     )
   }
@@ -203,7 +205,7 @@ test_that("bounds leave the posterior exact", {
       cbind(unclass(x)[, 1:3], unclass(x)[, 1:3]^2)
     })
     for (q in 1:6) {
-      one <- vapply(draws, function(v) v[, q], numeric(3000))
+      one <- vapply(draws, function(v) v[, q], numeric(n))
       expect_lt(abs(z_of_chains(one, expected[[q]])), 4.5, label = q)
     }
   }
@@ -212,6 +214,7 @@ test_that("bounds leave the posterior exact", {
 # ---- widths ------------------------------------------------------------------
 
 test_that("widths are learned as the formula says", {
+  skip_long()
   withr::local_seed(6)
   target <- funnel_target()
   model <- bare_mh(target$log_density, target$init, univariate_slice())
@@ -269,6 +272,7 @@ test_that("given widths stay, and learned ones are frozen after burn-in", {
 # ---- runs --------------------------------------------------------------------
 
 test_that("evaluations a sweep are counted and printed", {
+  skip_long()
   asked <- 0
   counting <- function(x) {
     asked <<- asked + 1
@@ -309,7 +313,7 @@ test_that("an interrupt inside a sweep loses at most a segment", {
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )
   for (proposal in list(univariate_slice(), elliptical_slice(c(2, 2)))) {
-    for (at in c(300, 900)) {
+    for (at in fast_or(300, c(300, 900))) {
       count <- 0
       counting <- function(x) {
         count <<- count + 1
@@ -361,6 +365,7 @@ test_that("a Laplace approximation gives mean and covariance", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     univariate_slice(0)
     univariate_slice("wide")

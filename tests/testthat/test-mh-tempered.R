@@ -39,7 +39,8 @@ test_that("sweeps are those of the twin", {
     sums <- numeric(3)
     before <- replicas_of(state)
     heights <- NULL
-    for (t in 1:100) {
+    n <- fast_or(40, 100)
+    for (t in seq_len(n)) {
       state <- sweep_state(model, state)
       used <- used_of(state, 4, 3)
       twin <- tempered_twin(
@@ -56,10 +57,10 @@ test_that("sweeps are those of the twin", {
     memory <- state$blocks[[1]]
     expect_equal(memory$swaps[4:6], sums, tolerance = 1e-9)
     # the state's value is that of its point
-    expect_equal(state$value[[2]], heights[100, 1], tolerance = 1e-11)
+    expect_equal(state$value[[2]], heights[n, 1], tolerance = 1e-11)
     noted <- matrix(memory$heights, 3)
     expect_equal(noted[2, ], colMeans(heights), tolerance = 1e-10)
-    expect_equal(noted[3, ] / 99, apply(heights, 2, stats::var),
+    expect_equal(noted[3, ] / (n - 1), apply(heights, 2, stats::var),
                  tolerance = 1e-9)
   }
 })
@@ -68,7 +69,7 @@ test_that("sweeps are those of the twin", {
 
 test_that("one sweep leaves exact draws exact at every temperature", {
   skip_long()
-  n <- fast_or(1000, 1e5)
+  n <- fast_or(300, 1e5)
   target <- heated_target()
   temperatures <- c(1, 2, 6)
   cases <- list(
@@ -113,7 +114,7 @@ test_that("wrong swaps are found", {
   temperatures <- c(1, 2, 6)
   z <- function(mutant) {
     withr::local_seed(31)
-    n <- 300
+    n <- fast_or(150, 300)
     start <- lapply(temperatures, function(t) target$points(n, t))
     means <- t(vapply(seq_len(n), function(i) {
       points <- lapply(start, function(x) x[i, ])
@@ -138,7 +139,7 @@ test_that("wrong swaps are found", {
 
 test_that("two modes get their weights, and a random walk stays in one", {
   skip_long()
-  n <- fast_or(2000, 4000)
+  n <- fast_or(1000, 4000)
   run <- function(proposal) {
     short_mh(two_modes, c(10, 0), proposal, draws = n, burnin = 1000,
       thin = 2, chains = 4, inits = rep(list(c(10, 0)), 4)
@@ -147,9 +148,10 @@ test_that("two modes get their weights, and a random walk stays in one", {
   left <- function(fit) {
     vapply(fit, function(x) unclass(x)[, 1] < 0, logical(n)) + 0
   }
-  for (proposal in list(
+  proposals <- list(
     tempered(), tempered(c(1, 3, 8, 20, 50), univariate_slice(4), tune = FALSE)
-  )) {
+  )
+  for (proposal in proposals[seq_len(fast_or(1, 2))]) {
     fit <- run(proposal)
     expect_lt(abs(z_of_chains(left(fit), 0.3)), 4.5)
     x <- vapply(fit, function(x) unclass(x)[, 1], numeric(n))
@@ -175,6 +177,7 @@ test_that("zero density is zero at all temperatures", {
 # ---- the ladder --------------------------------------------------------------
 
 test_that("the ladder is learned as the formula says", {
+  skip_long()
   withr::local_seed(6)
   target <- heated_target()
   model <- bare_mh(
@@ -246,7 +249,7 @@ test_that("the table has the mean log density at each temperature", {
 test_that("an interrupt inside a sweep loses at most a segment", {
   skip_long()
   # in adaptation, and after it
-  for (at in c(700, 3000)) {
+  for (at in fast_or(700, c(700, 3000))) {
     expect_interrupt_harmless(bowl, at, function(density) {
       short_mh(density, c(0.5, 1), tempered(c(1, 2, 4, 8)), draws = 300,
         burnin = 160, inits = list(1:2, 3:4)
@@ -256,6 +259,7 @@ test_that("an interrupt inside a sweep loses at most a segment", {
 })
 
 test_that("swaps and round trips are printed", {
+  skip_long()
   fit <- short_mh(bowl, c(0.5, 1), tempered(c(1, 2, 4)), draws = 400,
                   burnin = 100)
   said <- gsub(" +", " ", paste(capture.output(print(fit)), collapse = " "))
@@ -273,6 +277,7 @@ test_that("swaps and round trips are printed", {
 })
 
 test_that("arguments are checked", {
+  skip_long()
   expect_gibbsite_error({
     tempered(2)
     tempered(c(1, 3, 2))

@@ -29,7 +29,8 @@ test_that("pieces never show, with any proposal", {
   for (proposal in every_proposal()) {
     run <- function(draws, ...) {
       short_mh(quadratic, two, proposal,
-        draws = draws, burnin = 40, thin = 3, debug = TRUE, ...
+        draws = draws, burnin = 40, thin = 3, debug = TRUE,
+        chains = fast_or(1, 2), ...
       )
     }
     # past the 256 sweeps for which variates are drawn ahead
@@ -44,6 +45,7 @@ test_that("pieces never show, with any proposal", {
 })
 
 test_that("blocks with look-ahead of their own can be cut anywhere", {
+  skip_long()
   run <- function(draws) {
     short_mh(quadratic, rep(0.1, 3),
       list(adaptive(), langevin(gradient = function(x) -x)),
@@ -54,6 +56,7 @@ test_that("blocks with look-ahead of their own can be cut anywhere", {
 })
 
 test_that("interrupts lose at most a segment", {
+  skip_long()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )
@@ -146,6 +149,7 @@ test_that("a checkpoint is resumed, and its density compared", {
 })
 
 test_that("a fit without its density takes it again", {
+  skip_long()
   run <- function(draws, ...) short_mh(quadratic, two, draws = draws, ...)
   bare <- run(20, keep_data = FALSE)
   expect_null(attr(bare, "model")$data)
@@ -159,6 +163,7 @@ test_that("a fit without its density takes it again", {
 })
 
 test_that("several runs unite, and an earlier fit is a start", {
+  skip_long()
   one <- short_mh(quadratic, two, random_walk(1), seed = 1)
   both <- combine_fits(one, short_mh(quadratic, two, random_walk(1), seed = 2))
   expect_length(both, 4)
@@ -212,13 +217,16 @@ test_that("random numbers in the density never touch the sampler's", {
   # also under the other kinds, and in pieces
   old <- RNGkind()
   withr::defer(RNGkind(old[1], old[2], old[3]))
-  for (kind in c("L'Ecuyer-CMRG", "Wichmann-Hill", "Super-Duper")) {
+  for (kind in fast_or(
+    "Wichmann-Hill", c("L'Ecuyer-CMRG", "Wichmann-Hill", "Super-Duper")
+  )) {
     RNGkind(kind)
     expect_true(same_draws(from_one_start(drawing), from_one_start(quadratic)))
   }
 })
 
 test_that("a density's own random numbers follow the seed, in any pieces", {
+  skip_long()
   noisy <- function(x) quadratic(x) + stats::rnorm(1)
   run <- function(draws, seed = 1) {
     short_mh(noisy, two, draws = draws, burnin = 50, seed = seed)
@@ -255,6 +263,7 @@ test_that("the user's generator is one uniform on, and its kind unchanged", {
 })
 
 test_that("a kind of generator that stays changed is an error", {
+  skip_long()
   before <- RNGkind()
   staying <- function(x) {
     RNGkind("Wichmann-Hill")
@@ -279,6 +288,7 @@ test_that("a kind of generator that stays changed is an error", {
 })
 
 test_that("an argument that was kept does not change", {
+  skip_long()
   kept <- list()
   lazily <- list()
   f <- function(x) {
@@ -303,6 +313,7 @@ test_that("an argument that was kept does not change", {
 })
 
 test_that("integers, names and classes of an answer are no matter", {
+  skip_long()
   flat <- function(x) if (abs(x) < 3) 0L else -Inf
   fit <- short_mh(flat, 0, random_walk(1))
   expect_true(all(unclass(fit[[1]])[, "log_density"] == 0))
@@ -484,6 +495,7 @@ test_that("columns are named as init is", {
 })
 
 test_that("outside the bounds the density is not asked", {
+  skip_long()
   f <- function(x) {
     stopifnot(x[1] >= 0, x[2] <= 1, x[3] >= 2, x[3] <= 3)
     quadratic(x)
@@ -527,6 +539,7 @@ test_that("working points and users' points are inverse to each other", {
 })
 
 test_that("blocks and proposals are matched, and their acceptance told", {
+  skip_long()
   target <- c(a = 0, b = 0, c = 0)
   fit <- short_mh(quadratic, target,
     list(second = random_walk(5), first = random_walk(0.01)),
@@ -555,6 +568,7 @@ test_that("blocks and proposals are matched, and their acceptance told", {
 })
 
 test_that("defaults grow with the dimension", {
+  skip_long()
   fit <- quietly(mh_sample(quadratic, numeric(5), draws = 2, chains = 1,
                            progress = FALSE))
   running <- attr(fit, "running")
@@ -568,6 +582,7 @@ test_that("defaults grow with the dimension", {
 })
 
 test_that("a Laplace approximation is a start, a covariance and a proposal", {
+  skip_long()
   cov <- matrix(c(1, 0.5, 0.5, 2), 2)
   precision <- solve(cov)
   f <- function(x) {
@@ -632,6 +647,7 @@ test_that("Laplace approximations serve on the Pima data", {
 })
 
 test_that("prints say what was done", {
+  skip_long()
   expect_snapshot({
     for (proposal in every_proposal()) print(proposal)
     random_walk(1:6)
@@ -706,6 +722,7 @@ test_that("arguments are checked before anything runs", {
 })
 
 test_that("values with names go to the coordinates of those names", {
+  skip_long()
   expect_identical(
     gibbsite:::check_box(c(b = -1, a = 0), Inf, FALSE, two, NULL)$lower,
     c(0, -1)
@@ -801,6 +818,7 @@ test_that("the gradient is given the further arguments that it takes", {
 })
 
 test_that("langevin() finds its gradient as nuts() does", {
+  skip_long()
   f <- function(x) -sum(x^2) / 2
   slope <- function(x) -x
   with_slope <- function(x) structure(f(x), gradient = -x)
@@ -908,6 +926,7 @@ test_that("coef() gives posterior means", {
 })
 
 test_that("what is no such fit has no acceptance rates and no steps", {
+  skip_long()
   expect_gibbsite_error({
     acceptance()
     acceptance(lm(dist ~ speed, cars))
@@ -918,6 +937,7 @@ test_that("what is no such fit has no acceptance rates and no steps", {
 })
 
 test_that("a start of zero density is named", {
+  skip_long()
   positive <- function(x) if (x > 0) -x else -Inf
   expect_gibbsite_error({
     short_mh(positive, 1, inits = list(1, 2, -1), chains = 3)
@@ -1031,6 +1051,7 @@ test_that("bounds may name some of the parameters", {
 })
 
 test_that("a NaN where a bound is lacking names the bound", {
+  skip_long()
   hint <- function(...) {
     density <- function(x) dexp(x[["s"]], log = TRUE) + 0 * log(x[["s"]])
     conditionMessage(rlang::catch_cnd(suppressWarnings(mh_sample(

@@ -87,6 +87,7 @@ test_that("chains of numbers are chains", {
 })
 
 test_that("errors of chains are those of summary()", {
+  skip_long()
   fit <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 100, burnin = 50,
                                     chains = 2, seed = 1, progress = FALSE))
   m <- monte_carlo(fit)
@@ -194,7 +195,7 @@ covers <- function(estimate, expected, replications) {
 test_that("intervals cover the expectation", {
   skip_long()
   set.seed(4)
-  replications <- if (is_extended()) 1000 else 200
+  replications <- fast_or(100, 1000)
   shifted <- function() {
     sample_importance(1000, function(x) -x^2 / 2, independence(0.3, 1.5))
   }
@@ -241,6 +242,7 @@ test_that("intervals cover the expectation", {
 })
 
 test_that("monte_carlo() names what is wrong", {
+  skip_long()
   u <- c(0.1, 0.6, 0.3)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     monte_carlo("a")
@@ -329,6 +331,7 @@ test_that("resampling draws by weight", {
 })
 
 test_that("empirical distributions are drawn", {
+  skip_long()
   grDevices::pdf(NULL)
   withr::defer(grDevices::dev.off())
   set.seed(8)
@@ -350,6 +353,7 @@ test_that("empirical distributions are drawn", {
 })
 
 test_that("empirical distributions name wrong arguments", {
+  skip_long()
   e <- empirical_distribution(faithful)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     empirical_distribution(c(1, NA))

@@ -35,6 +35,7 @@ stored_form <- function(x) {
 }
 
 test_that("the form of a proposal that an earlier version stored is read", {
+  skip_long()
   for (move in moves) {
     compiled <- gibbsite:::compile_proposal(move, 2)
     expect_type(compiled$kind, "character")
@@ -58,6 +59,7 @@ stored_fit <- function(fit) {
 }
 
 test_that("fits with such forms go on as if they had been begun now", {
+  skip_long()
   run <- function(f, ..., draws = 10) {
     suppressWarnings(f(
       ..., draws = draws, burnin = 10, chains = 1, seed = 1, progress = FALSE

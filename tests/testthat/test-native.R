@@ -61,12 +61,13 @@ without_segments <- function(lines) {
   sub("after sweep [0-9]+", "after sweep ...", lines)
 }
 
-logistic_data <- function() {
-  list(
+logistic_data <- local({
+  data <- list(
     x = cbind(1, drop(scale(datasets::mtcars$wt))), y = datasets::mtcars$am,
     sd = 10
   )
-}
+  function() data
+})
 
 logistic_in_r <- function(w, data = logistic_data()) {
   eta <- drop(data$x %*% w)
@@ -74,6 +75,7 @@ logistic_in_r <- function(w, data = logistic_data()) {
 }
 
 test_that("the example is compiled, and gives the values of an R function", {
+  skip_long()
   dll <- compiled(example_source(), "logistic")
   f <- native_density(dll = dll, symbol = "logistic", data = logistic_data())
   withr::local_seed(1)
@@ -185,6 +187,7 @@ test_that("a compiled gradient makes the chain of the same R gradient", {
 })
 
 test_that("a compiled gradient that is wrong, or of another density, is told", {
+  skip_long()
   dll <- compiled(c(
     "double f(const double *x, int d, void *data) {",
     "  (void)d, (void)data;",
@@ -257,6 +260,7 @@ test_that("where the file is gone, the chain says so", {
 })
 
 test_that("vectors of data arrive with names, lengths and dimensions", {
+  skip_long()
   dll <- compiled(c(
     "#include <gibbsite.h>",
     "double told(const double *x, int d, void *data) {",
@@ -315,6 +319,7 @@ test_that("the header serves C++ as well", {
 })
 
 test_that("NaN, infinities and slow code in a chain are as of an R function", {
+  skip_long()
   dll <- compiled(c(
     "#include <gibbsite.h>", "#include <math.h>",
     "double odd(const double *x, int d, void *data) {",
@@ -338,6 +343,7 @@ test_that("NaN, infinities and slow code in a chain are as of an R function", {
 })
 
 test_that("an external pointer is of this process, and can be given again", {
+  skip_long()
   dll <- compiled(example_source(), "logistic")
   dyn.load(dll)
   symbol <- getNativeSymbolInfo("logistic", getLoadedDLLs()[["logistic"]])

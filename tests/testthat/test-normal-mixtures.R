@@ -15,6 +15,7 @@ share_beyond <- function(q, mean, sd, probs) {
 probs_tried <- c(1e-12, 1e-5, 0.025, 0.3, 0.5, 0.8, 0.975, 1 - 1e-9)
 
 test_that("quantiles of mixtures have their probability below them", {
+  skip_long()
   withr::local_seed(1)
   for (spread in c(0.02, 0.3, 3, 20)) {
     for (unlike in c(0, 0.05, 0.5)) {

@@ -1,10 +1,13 @@
 # Help pages: what a reader of any of them relies on.
 
-pages <- function() {
-  found <- tools::Rd_db("gibbsite")
-  skip_if(length(found) == 0L, "the package is installed without help")
-  found
-}
+pages <- local({
+  found <- NULL
+  function() {
+    if (is.null(found)) found <<- tools::Rd_db("gibbsite")
+    skip_if(length(found) == 0L, "the package is installed without help")
+    found
+  }
+})
 
 sections <- function(page) vapply(page, attr, "", "Rd_tag")
 

@@ -40,6 +40,7 @@ test_that("odd fits have a picture", {
 })
 
 test_that("six quantities are drawn by default, with a large R-hat if any", {
+  skip_long()
   values <- function(shift) {
     function(k) {
       x <- matrix(rnorm(900), 100)
@@ -76,6 +77,7 @@ test_that("R-hat of halves is that of posterior, for all quantities at once", {
 })
 
 test_that("what cannot be drawn is an error", {
+  skip_long()
   fit <- fake_fit(draws = 50, columns = 40)
   expect_gibbsite_error({
     plot(fit, "pie")
@@ -127,6 +129,7 @@ test_that("panels are as square as the page allows", {
 })
 
 test_that("parameters of different scales have axes of their own", {
+  skip_long()
   fit <- function(scale) {
     laplace(
       function(x) -sum((x / c(1, scale))^2) / 2, c(a = 1, b = scale), seed = 1
@@ -140,6 +143,7 @@ test_that("parameters of different scales have axes of their own", {
 })
 
 test_that("topics are drawn, many terms and few", {
+  skip_long()
   corpus <- withr::with_seed(1, sim_lda(30, k = 2, terms = 60, tokens = 60))
   fit <- gibbs_lda(
     corpus$x, 2, draws = 20, burnin = 20, chains = 1, seed = 1
@@ -159,6 +163,7 @@ traced <- function(init = c(a = 0, b = 0), ...) {
 }
 
 test_that("the path of a chain is drawn step by step", {
+  skip_long()
   trace <- traced()
   withr::local_pdf(NULL)
   for (steps in c(1, 2, 17, 30)) {
@@ -184,6 +189,7 @@ test_that("the path of a chain is drawn step by step", {
 })
 
 test_that("a picture of steps that are not there is an error", {
+  skip_long()
   trace <- traced()
   expect_gibbsite_error({
     plot(trace, steps = 0)

@@ -110,6 +110,7 @@ test_that("a matrix has users in rows, and NA where nothing was observed", {
 })
 
 test_that("stored entries of sparse matrices are ratings, zeros included", {
+  skip_long()
   skip_if_not_installed("Matrix")
   i <- c(1, 2, 2)
   j <- c(1, 1, 3)
@@ -173,6 +174,7 @@ test_that("slam's triplets and objects with a sparse slot are read", {
 })
 
 test_that("what a table lacks, repeats or leaves out is said", {
+  skip_long()
   expect_message(
     read(rbind(three, three[1:2, ])), "2 ratings are of a pair",
     class = "gibbsite_message_repeated"
@@ -282,6 +284,7 @@ test_that("faults of ratings name their place", {
 # ---- factors, and classes of other packages ----------------------------------
 
 test_that("ordered levels are ratings by their codes, or by their numbers", {
+  skip_long()
   with_value <- function(value) data.frame(three[1:2], value = value)
   words <- c("bad", "fair", "good")
   by_code <- with_value(ordered(c("fair", "bad", NA), words))
@@ -361,6 +364,7 @@ test_that("ratings given later have the levels of the fit", {
 })
 
 test_that("a matrix in the slot `data`, as recommenderlab has it, is read", {
+  skip_long()
   sparse <- Matrix::sparseMatrix(c(1, 2, 2), c(1, 1, 3),
     x = c(1, 0, 3), dims = c(2, 3),
     dimnames = list(c("ann", "bob"), c("x", "y", "z"))
@@ -406,6 +410,7 @@ test_that("levels without a rating are announced, with droplevels()", {
 })
 
 test_that("zeros that may stand for no rating are counted", {
+  skip_long()
   x <- matrix(0, 4, 3)
   x[c(1, 6, 7, 12)] <- 3
   long <- cbind(expand.grid(user = 1:4, item = 1:3), value = as.vector(x))
@@ -438,6 +443,7 @@ test_that("zeros that may stand for no rating are counted", {
 })
 
 test_that("a table with users in rows gets the call that works", {
+  skip_long()
   wide <- data.frame(
     id = 11:14, "tea time" = c(1, 2, NA, 4), milk = 4:1, check.names = FALSE
   )
@@ -465,6 +471,7 @@ test_that("a table with users in rows gets the call that works", {
 })
 
 test_that("what may be no table of ratings is said", {
+  skip_long()
   distances <- as.matrix(stats::dist(cbind(1:5, c(2, 5, 1, 9, 4))))
   terms <- matrix(1:4, 2, dimnames = list(docs = 1:2, features = c("a", "b")))
   diag(distances) <- NA

@@ -102,6 +102,7 @@ test_that("insight reads the data as they were before the formula", {
 })
 
 test_that("data are read without a data frame, and never if they changed", {
+  skip_long()
   skip_if_not_installed("insight")
   x <- cars$wt
   y <- cars$mpg
@@ -230,6 +231,7 @@ test_that("insight's predictions are those of the draws", {
 })
 
 test_that("insight finds the predictors", {
+  skip_long()
   skip_if_not_installed("insight")
   fit <- client_fit(
     gibbs_hlm, weight ~ log1p(Time) + Diet + (1 + cold || Chick), chicks
@@ -249,6 +251,7 @@ test_that("insight finds the predictors", {
 })
 
 test_that("other fits are coda's lists to insight, and errors elsewhere", {
+  skip_long()
   skip_if_not_installed("insight")
   fit <- client_fit(gibbs_gmm, faithful, 2)
   expect_null(insight::find_formula(fit))
@@ -361,6 +364,7 @@ test_that("summaries of emmeans are those of the draws", {
 })
 
 test_that("emmeans takes data that the call does not give", {
+  skip_long()
   skip_if_not_installed("emmeans")
   own <- cars
   fit <- client_fit(gibbs_lm, mpg ~ log(wt) + cyl, own)
@@ -725,6 +729,7 @@ test_that("R squared is that of bayes_R2(), and other summaries are errors", {
 # ---- matrices ----------------------------------------------------------------
 
 test_that("fits of a matrix are drawn, and rows may have equal names", {
+  skip_long()
   x <- cbind(a = rep(c(1, 3, 2, 5), 5), b = rep(1:5, each = 4))
   rownames(x) <- rep(c("r", "s"), 10)
   y <- sin(1:20) + x[, "a"]

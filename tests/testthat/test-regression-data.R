@@ -8,6 +8,7 @@ rows <- withr::with_seed(1, data.frame(
 long <- function(x) structure(as.double(x) * 2^-1074, class = "integer64")
 
 test_that("64-bit integers are refused, in whatever place", {
+  skip_long()
   big <- rows
   big$i <- long(1:20)
   expect_gibbsite_error(class = "gibbsite_error_column", {
@@ -34,6 +35,7 @@ test_that("64-bit integers are refused, in whatever place", {
 })
 
 test_that("a function `na_action` must leave whole rows of the frame", {
+  skip_long()
   holes <- transform(
     rows, y = replace(y, 1, NA), z = replace(z, 1, NA)
   )
@@ -54,6 +56,7 @@ test_that("a function `na_action` must leave whole rows of the frame", {
 })
 
 test_that("a variable is never taken for weights or offset by its name", {
+  skip_long()
   odd <- transform(rows, w = abs(x), o = x)
   names(odd)[5:6] <- c("(weights)", "(offset)")
   expect_gibbsite_error(class = "gibbsite_error_formula", {
@@ -69,6 +72,7 @@ test_that("a variable is never taken for weights or offset by its name", {
 })
 
 test_that("weights, offset and standard errors at fault are named", {
+  skip_long()
   huge <- c(1e-300, 1e300, rep(1, 18))
   expect_gibbsite_error({
     gibbs_lm(y ~ x, rows, offset = as.character(x))
@@ -93,6 +97,7 @@ test_that("weights, offset and standard errors at fault are named", {
 })
 
 test_that("a factor of one level is named", {
+  skip_long()
   one <- transform(rows, a = factor("only"), b = "only")
   expect_gibbsite_error(class = "gibbsite_error_level", {
     gibbs_lm(y ~ x + a, one)
@@ -106,6 +111,7 @@ test_that("a factor of one level is named", {
 })
 
 test_that("update() names data that are gone, and changes without a name", {
+  skip_long()
   gone <- rows
   fit <- quietly(gibbs_lm(
     y ~ x, gone, draws = 5, burnin = 2, chains = 1, seed = 1, progress = FALSE

@@ -38,6 +38,7 @@ horizontal_lines <- function(page) {
 }
 
 test_that("the fixed effects of a model without them cannot be drawn", {
+  skip_long()
   fits <- list(
     quietly(gibbs_hlm(
       y ~ 0 + (x | g), rows, draws = 20, burnin = 20, chains = 2, seed = 1,
@@ -77,6 +78,7 @@ test_that("the axis of coefficients is as long as their intervals", {
 })
 
 test_that("a response plot says where the other variables stand", {
+  skip_long()
   others <- function(formula, variable) {
     shown <- response_shown(fit_lm(formula), variable, 0.95, NULL)
     grep("^at ", shown$note, value = TRUE)
@@ -127,6 +129,7 @@ test_that("a response plot says where the other variables stand", {
 })
 
 test_that("a variable that is a matrix has no curve, others beside it have", {
+  skip_long()
   fit <- fit_lm(y ~ x + M)
   page_of(plot(fit, type = "response"))
   expect_gibbsite_error({

@@ -20,6 +20,7 @@ rows$M <- cbind(p = rows$x, q = rows$z)
 long <- function(x) structure(as.double(x) * 2^-1074, class = "integer64")
 
 test_that("64-bit integers in new data are refused", {
+  skip_long()
   grouped <- fit_hlm(y ~ x + (1 | g), rows)
   fits <- list(
     fit_lm(y ~ x, rows), grouped, fit_logit(z ~ x, rows),
@@ -42,6 +43,7 @@ test_that("64-bit integers in new data are refused", {
 })
 
 test_that("differences of times are read in the unit of the fit", {
+  skip_long()
   new <- data.frame(
     took = as.difftime(c(1, 36), units = "hours"), x = 0, g = "1"
   )
@@ -66,6 +68,7 @@ test_that("differences of times are read in the unit of the fit", {
 })
 
 test_that("variables of another kind than in the fit are named", {
+  skip_long()
   dated <- fit_lm(y ~ day, rows)
   timed <- fit_lm(y ~ as.numeric(start), rows)
   factors <- fit_lm(y ~ g + x, rows)
@@ -100,6 +103,7 @@ test_that("variables of another kind than in the fit are named", {
 })
 
 test_that("a level that is not known is named in plain words", {
+  skip_long()
   fit <- fit_lm(y ~ g, rows)
   grouped <- fit_hlm(y ~ x + (1 | g), rows)
   expect_gibbsite_error(class = "gibbsite_error_level", {
@@ -111,6 +115,7 @@ test_that("a level that is not known is named in plain words", {
 })
 
 test_that("groups are the same as whole numbers of any type", {
+  skip_long()
   rows$id <- rep(c(1e5, 2e5, 123456, 3e5), 5)
   rows$half <- rep(c(0.5, 1e5), 10)
   for (make in list(
@@ -145,6 +150,7 @@ test_that("groups are the same as whole numbers of any type", {
 })
 
 test_that("columns of a matrix are taken by name where both have names", {
+  skip_long()
   x <- cbind(a = rows$x, b = rows$z)
   fit <- fit_lm(x, rows$y)
   new <- cbind(a = c(1, 2), b = 3)

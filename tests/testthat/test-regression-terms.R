@@ -35,6 +35,7 @@ named_terms <- function(term) {
 }
 
 test_that("terms that use other rows are named, and refused for new data", {
+  skip_long()
   using <- expression(
     I(x - mean(x)), cumsum(x), rank(x), c(0, diff(x)), cut(x, 3),
     cut(x, quantile(x, 0:3 / 3), labels = c("a", "b", "c"),
@@ -45,7 +46,8 @@ test_that("terms that use other rows are named, and refused for new data", {
     as.numeric(at - min(at)), x:I(z - mean(z)), offset(log(n / sum(n))),
     I(M - rep(colMeans(M), each = nrow(M)))
   )
-  for (term in as.list(using)) {
+  every <- seq_along(using)
+  for (term in as.list(using)[fast_or(every[every %% 3 == 1], every)]) {
     found <- named_terms(term)
     expect_false(is.null(found$said), label = deparse1(term))
     expect_error(
@@ -55,6 +57,7 @@ test_that("terms that use other rows are named, and refused for new data", {
 })
 
 test_that("terms that are made row by row are not named", {
+  skip_long()
   squares <- function(v) vapply(v, function(a) a^2, 0)
   choosy <- function(v) if (length(v) == 1L) stop("too few") else v + 1
   own <- list(squares = squares, choosy = choosy, m = 2.5, knots = c(2, 4))
@@ -69,7 +72,8 @@ test_that("terms that are made row by row are not named", {
     ordered(k), reorder(g, x), factor(k, labels = c("a", "b", "c")), M[, 1],
     I(x - m), offset(log(n)), difftime(at, as.POSIXct("2020-01-01", tz = "UTC"))
   )
-  for (term in as.list(by_row)) {
+  every <- seq_along(by_row)
+  for (term in as.list(by_row)[fast_or(every[every %% 3 == 1], every)]) {
     found <- named_terms(term)
     expect_null(found$said, label = deparse1(term))
     expect_equal(
@@ -80,6 +84,7 @@ test_that("terms that are made row by row are not named", {
 })
 
 test_that("random terms are not named, and do not change the draws", {
+  skip_long()
   set.seed(3)
   expect_null(named_terms(quote(jitter(x)))$said)
   set.seed(3)
@@ -90,6 +95,7 @@ test_that("random terms are not named, and do not change the draws", {
 })
 
 test_that("every regression and every function of new data refuses them", {
+  skip_long()
   expect_warning(
     grouped <- fit_short(gibbs_hlm, y ~ x + (1 | cut(z, 3)), rows),
     class = "gibbsite_warning_other_rows"
@@ -165,6 +171,7 @@ test_that("the density of new responses keeps what scale() took", {
 })
 
 test_that("the rows of data of any form are found again", {
+  skip_long()
   x <- rows$x
   y <- rows$y
   given <- list(x = x, y = y)
@@ -188,6 +195,7 @@ test_that("the rows of data of any form are found again", {
 })
 
 test_that("the dot is the columns but those of the response and the groups", {
+  skip_long()
   few <- rows[c("y", "x", "z", "g")]
   names(few)[3L] <- "odd name"
   fixed <- function(formula, data = few) {
@@ -231,6 +239,7 @@ test_that("the dot is the columns but those of the response and the groups", {
 })
 
 test_that("a dot or bars that cannot be read have an error with a way out", {
+  skip_long()
   expect_gibbsite_error(class = "gibbsite_error_formula", {
     gibbs_hlm(y ~ z + (x | g) + (x - 1 | g) + (0 + z || g), rows)
     gibbs_logistic(b ~ (0 + x | g) + (x - 1 | g), rows)

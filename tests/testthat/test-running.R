@@ -81,6 +81,7 @@ test_that("errors are of the sampler's call", {
 })
 
 test_that("starting values have the form of one of four kinds", {
+  skip_long()
   expect_identical(sampler(inits = list(1, 2), chains = 2)$inits, list(1, 2))
   f <- function(chain) chain
   expect_identical(sampler(inits = f)$inits, f)
@@ -105,6 +106,7 @@ test_that("starting values have the form of one of four kinds", {
 })
 
 test_that("a checkpoint is a new or empty directory", {
+  skip_long()
   root <- normalizePath(withr::local_tempdir())
   withr::local_dir(root)
   expect_identical(
@@ -133,6 +135,7 @@ test_that("a checkpoint is a new or empty directory", {
 # ---- until() ----
 
 test_that("a rule is checked when it is made", {
+  skip_long()
   expect_gibbsite_error({
     until(rhat = 1)
     until(rhat = "low")
@@ -147,6 +150,7 @@ test_that("a rule is checked when it is made", {
 })
 
 test_that("a rule's defaults come from `draws`, in whole rounds", {
+  skip_long()
   rule <- function(..., draws = 100) {
     unclass(sampler(draws = draws, stop_when = until(...))$stop_when)
   }
@@ -183,6 +187,7 @@ test_that("a rule prints as words", {
 # ---- Options ----
 
 test_that("options have defaults, and are checked", {
+  skip_long()
   withr::local_options(
     gibbsite.on_interrupt = NULL, gibbsite.max_draws_mb = NULL,
     gibbsite.segment_seconds = NULL, gibbsite.round_seconds = NULL,

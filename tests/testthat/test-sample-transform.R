@@ -1,5 +1,6 @@
 
 test_that("an inverse is the least number that has the probability", {
+  skip_long()
   withr::local_seed(1)
   evaluated <- 0
   cdf <- function(x) {

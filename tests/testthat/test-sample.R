@@ -42,6 +42,7 @@ test_that("a cdf is inverted to the last digits", {
 })
 
 test_that("what is no cdf is refused whatever the draws are", {
+  skip_long()
   wrong <- list(
     function(x) 0.99 * pnorm(x), function(x) 0.01 + 0.99 * pnorm(x),
     function(x) pnorm(x) - 0.3 * (x > 0 & x < 0.5),
@@ -49,7 +50,7 @@ test_that("what is no cdf is refused whatever the draws are", {
     function(x) ifelse(x > 3, 0.9, pnorm(x)), function(x) 0.999999 * pexp(x)
   )
   for (cdf in wrong) {
-    for (seed in 1:20) {
+    for (seed in seq_len(fast_or(5, 20))) {
       withr::with_seed(seed, {
         expect_error(
           sample_inverse_cdf(1, cdf = cdf), class = "gibbsite_error_numeric"
@@ -278,6 +279,7 @@ test_that("Dirichlet variates have their distribution, tiny ones too", {
 # ---- errors -----------------------------------------------------------------
 
 test_that("samples name wrong arguments", {
+  skip_long()
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     sample_inverse_cdf(10)
     sample_inverse_cdf(0, quantile = qexp)
@@ -302,6 +304,7 @@ test_that("samples name wrong arguments", {
 })
 
 test_that("functions that are no cdf or quantile function are named", {
+  skip_long()
   set.seed(22)
   expect_gibbsite_error(class = "gibbsite_error_numeric", {
     sample_inverse_cdf(10, quantile = function(u) mean(u))
@@ -431,6 +434,7 @@ test_that("acceptance rate and normaliser are estimated without bias", {
 })
 
 test_that("an envelope that is exceeded, and endless rejection, are errors", {
+  skip_long()
   set.seed(22)
   expect_gibbsite_error(class = "gibbsite_error_numeric", {
     withr::with_seed(1, sample_rejection(
@@ -496,7 +500,8 @@ test_that("importance samples have the target's moments, with right errors", {
   set.seed(19)
   # Gamma(3, 1) times 5
   target <- function(x) dgamma(x, 3, log = TRUE) + log(5)
-  z <- replicate(300, {
+  n <- fast_or(200, 300)
+  z <- replicate(n, {
     i <- sample_importance(400, target, exponential)
     m <- monte_carlo(i, function(x) c(x, x > 5))
     c(
@@ -505,9 +510,9 @@ test_that("importance samples have the target's moments, with right errors", {
     )
   })
   for (k in 1:3) {
-    # a right mean has z within 5 / sqrt(300) and the bias, of order 1 / 400
+    # a right mean has z within 5 / sqrt(n) and the bias, of order 1 / 400
     expect_lt(abs(mean(z[k, ])), 0.4)
-    expect_lt(abs(var(z[k, ]) - 1), 6 * sqrt(2 / 300))
+    expect_lt(abs(var(z[k, ]) - 1), 6 * sqrt(2 / n))
   }
   i <- sample_importance(400, target, exponential)
   w <- dgamma(i$x, 3) / dexp(i$x, 0.3)
@@ -550,6 +555,7 @@ test_that("an importance sample can be resampled, and prints", {
 })
 
 test_that("importance sampling names what is wrong", {
+  skip_long()
   set.seed(22)
   expect_gibbsite_error(class = "gibbsite_error", {
     sample_importance(10, function(x) -Inf + 0 * x, exponential)

@@ -13,6 +13,7 @@ expect_small <- function(fit) {
 cars <- mtcars[c("mpg", "wt", "hp", "am", "cyl")]
 
 test_that("a fit made in a function does not save what is there", {
+  skip_long()
   makers <- list(
     function(d) brief(gibbs_lm, mpg ~ wt, d),
     function(d) brief(gibbs_hlm, mpg ~ wt + (1 | cyl), d),
@@ -57,7 +58,7 @@ test_that("a fit made in a function does not save what is there", {
   )
   for (maker in makers) {
     environment(maker) <- list2env(
-      list(big = matrix(stats::rnorm(1e6), 32), brief = brief),
+      list(big = matrix(stats::rnorm(2e5), 32), brief = brief),
       parent = topenv()
     )
     expect_small(maker(cars))
@@ -65,6 +66,7 @@ test_that("a fit made in a function does not save what is there", {
 })
 
 test_that("the source file of a function is not saved", {
+  skip_long()
   code <- parse(
     text = c("f <- function(w) -sum(w^2)", rep("# a line of the file", 2e4)),
     keep.source = TRUE
@@ -132,6 +134,7 @@ test_that("what a fit uses is there in another session", {
 })
 
 test_that("functions of which it is not known what they use keep all", {
+  skip_long()
   counter <- local({
     count <- 0
     big <- stats::rnorm(1e5)
@@ -176,6 +179,7 @@ test_that("functions of which it is not known what they use keep all", {
 })
 
 test_that("a function given again is found to be the same", {
+  skip_long()
   made <- function(scale) {
     big <- stats::rnorm(10)
     function(w) -(w / scale)^2
@@ -195,6 +199,7 @@ test_that("a function given again is found to be the same", {
 })
 
 test_that("a fit from do.call() has the variables that it uses", {
+  skip_long()
   made <- do.call(gibbs_lm, list(
     mpg ~ log(wt), cars, draws = 30, burnin = 5, seed = 1, progress = FALSE,
     weights = quote(hp)
@@ -213,6 +218,7 @@ test_that("a fit from do.call() has the variables that it uses", {
 })
 
 test_that("variables of transformed terms are found where a fit was made", {
+  skip_long()
   made <- local({
     data <- cars
     quietly(gibbs_lm(mpg ~ log(wt), data, draws = 30, burnin = 5, seed = 1,

@@ -35,6 +35,7 @@ samplers <- function() {
 }
 
 test_that("the shared arguments have one order in every function", {
+  skip_long()
   for (name in names(samplers())) {
     given <- names(formals(samplers()[[name]]))
     expect_identical(
@@ -73,6 +74,7 @@ test_that("a function of a formula has its data next", {
 })
 
 test_that("an interval holds 0.95 by default", {
+  skip_long()
   functions <- all_functions()
   for (name in names(functions)) {
     given <- formals(functions[[name]])
@@ -89,6 +91,7 @@ test_that("an interval holds 0.95 by default", {
 })
 
 test_that("ratings are taken by a formula and its data", {
+  skip_long()
   set.seed(1)
   made <- sim_bmf(12, 8, rank = 2, share = 0.5)
   names(made) <- c("s", "d", "y")
@@ -129,12 +132,12 @@ test_that("variables of a plot are those of the chains in every model", {
               progress = FALSE))
   }
   fits <- list(
-    pi = short(gibbs_gmm, faithful, 2),
+    pi = short(gibbs_gmm, faithful[1:60, ], 2),
     k = short(gibbs_gmm, faithful[1:30, ], "unknown"),
     alpha = short(gibbs_lda, sim_lda(10, 2, 8, 20)$x, 2),
     beta = short(gibbs_bmf, made, 2),
     sigma = short(gibbs_lm, mpg ~ wt, mtcars),
-    sigma = short(gibbs_hlm, weight ~ 1 + (1 | Chick), ChickWeight),
+    sigma = short(gibbs_hlm, weight ~ 1 + (1 | Chick), ChickWeight[1:90, ]),
     wt = short(gibbs_logistic, am ~ wt, mtcars),
     x = short(mh_sample, function(x) -x^2 / 2, c(x = 0))
   )

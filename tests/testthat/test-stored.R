@@ -93,6 +93,7 @@ test_that("a checkpoint of this format is resumed, whatever rlang makes", {
 })
 
 test_that("a checkpoint of version 2 is resumed, and needs rlang no longer", {
+  skip_long()
   skip_unless_same_rlang()
   copy_run(2)
   expect_identical(unique(versions_in("run")), 2L)
@@ -111,6 +112,7 @@ test_that("a checkpoint of version 2 is resumed, and needs rlang no longer", {
 })
 
 test_that("a renewal that is stopped anywhere can be resumed", {
+  skip_long()
   skip_unless_same_rlang()
   files <- c("run/chain-1/draws-0001.rds", "run/chain-1/state.rds")
   whole <- NULL
@@ -133,6 +135,7 @@ test_that("a renewal that is stopped anywhere can be resumed", {
 })
 
 test_that("a checkpoint that cannot be verified is not called damaged", {
+  skip_long()
   skip_unless_readable()
   copy_run(2)
   before <- md5_of("run")
@@ -169,6 +172,7 @@ test_that("in a file of version 2 damage is told from another rlang", {
 # ---- Fits --------------------------------------------------------------------
 
 test_that("a fit with rlang's hashes is verified, continued and renewed", {
+  skip_long()
   skip_unless_same_rlang()
   fits <- readRDS(stored(2, "fits.rds"))
   expect_same_run(longer(fits$walk, 180), runs$walk_run())
@@ -198,6 +202,7 @@ test_that("fits are compared whatever hashes they hold", {
 })
 
 test_that("draws that cannot be verified are not called changed", {
+  skip_long()
   skip_unless_readable()
   fits <- readRDS(stored(2, "fits.rds"))
   masked <- function(lines) {
@@ -261,6 +266,7 @@ test_that("fits whose priors name their fields by letters are read", {
 })
 
 test_that("priors of logistic regressions have words for letters", {
+  skip_long()
   skip_unless_readable()
   fits <- readRDS(stored(3, "regressions.rds"))
   regressions <- new.env()
@@ -282,6 +288,7 @@ test_that("priors of logistic regressions have words for letters", {
 })
 
 test_that("fits with priors of letters go on as those of today", {
+  skip_long()
   skip_unless_readable()
   fits <- readRDS(stored_priors("fits.rds"))
   whole <- quick_line(draws = 30)

@@ -17,7 +17,8 @@ local_generator <- function(frame = parent.frame()) {
 }
 
 for_each_kind <- function(code) {
-  for (i in seq_len(nrow(kinds))) {
+  every <- seq_len(nrow(kinds))
+  for (i in fast_or(every[every %% 4 == 1], every)) {
     kind <- unlist(kinds[i, ], use.names = FALSE)
     use_kind(kind)
     set.seed(1)
@@ -35,6 +36,7 @@ test_that("a stream tells its kind as R does", {
 })
 
 test_that("the root is one uniform of the user's generator, or the seed", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     root <- root_seed()
@@ -131,6 +133,7 @@ test_that("two runs in a row share no run of numbers", {
 })
 
 test_that("code runs on its stream, in pieces as in one", {
+  skip_long()
   local_generator()
   for_each_kind(function(kind) {
     stream <- chain_streams(5, 1)[[1]]
@@ -345,6 +348,7 @@ purposes_named <- function() {
 }
 
 test_that("every stream beyond the chains' has a named purpose", {
+  skip_long()
   named <- purposes_named()
   expect_type(named, "character")
   expect_setequal(named, names(gibbsite:::spare_streams))

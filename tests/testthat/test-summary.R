@@ -43,6 +43,7 @@ test_that("measures do not depend on the scale of a quantity", {
 })
 
 test_that("summary takes variables, blocks and probabilities", {
+  skip_long()
   fit <- fake_fit()
   expect_identical(summary(fit, "b")$variable, c("b[1]", "b[2]"))
   expect_identical(summary(fit, c("b[2]", "a"))$variable, c("b[2]", "a"))
@@ -57,6 +58,7 @@ test_that("summary takes variables, blocks and probabilities", {
 })
 
 test_that("quantities of the verdict are summarised and drawn by name", {
+  skip_long()
   fit <- quietly(gibbs_gmm(
     faithful, 2, draws = 20, burnin = 20, chains = 2, seed = 1,
     progress = FALSE
@@ -87,6 +89,7 @@ test_that("quantities of the verdict are summarised and drawn by name", {
 })
 
 test_that("a fit prints in about twelve lines", {
+  skip_long()
   fit <- fake_fit(draws = 500, burnin = 10, thin = 3)
   expect_snapshot(print(fit))
   expect_snapshot(print(summary(fit)))
@@ -96,6 +99,7 @@ test_that("a fit prints in about twelve lines", {
 })
 
 test_that("a short fit and one chain print what to do", {
+  skip_long()
   fit <- fake_fit(draws = 50, burnin = 0, chains = 1)
   expect_snapshot(print(fit))
   few <- fake_fit(draws = 3)
@@ -156,6 +160,7 @@ test_that("draws that are not finite have not converged", {
 })
 
 test_that("too few draws cannot be judged", {
+  skip_long()
   for (draws in c(1:4, 7)) {
     fit <- fake_fit(draws = draws, chains = 2)
     expect_false(converged(fit, rhat = 100, ess = 0))
@@ -188,6 +193,7 @@ test_that("one chain is judged by its halves", {
 })
 
 test_that("thresholds decide, and are checked", {
+  skip_long()
   fit <- fake_fit(draws = 200)
   expect_true(converged(fit, rhat = 1.1, ess = 300))
   expect_false(converged(fit, rhat = 1.1, ess = 1e5))
@@ -241,6 +247,7 @@ test_that("the number of further draws suggested is sensible", {
 })
 
 test_that("the warning names the worst and what to type, and is suppressible", {
+  skip_long()
   fit <- fake_fit(draws = 100)
   cnd <- rlang::catch_cnd(warn_convergence(fit, quote(gibbs_toy(1))))
   expect_s3_class(cnd, c("gibbsite_warning_convergence", "gibbsite_warning"))
@@ -351,6 +358,7 @@ switching <- function(class) {
 }
 
 test_that("where labels switch, convergence is judged on the invariants", {
+  skip_long()
   fit <- switching("toy_mixture")
   expect_identical(convergence(fit)$variable, c("total", "a"))
   expect_true(converged(fit, ess = 300))
@@ -376,6 +384,7 @@ test_that("numbered draws are summarised as they are", {
 })
 
 test_that("tidy has labels and intervals, glance one row", {
+  skip_long()
   fit <- fake_fit(draws = 400)
   table <- tidy(fit, conf.level = 0.9)
   expect_named(table, c("term", "label", "estimate", "std.error", "conf.low",
@@ -469,6 +478,7 @@ test_that("a summary names rows beyond the limits that are not judged", {
 })
 
 test_that("a message names the fit by what tells it from others", {
+  skip_long()
   words <- function(fit) gibbsite:::short_call(attr(fit, "model"))
   run <- function(f, ...) {
     suppressWarnings(
@@ -534,6 +544,7 @@ test_that("the calls that print() offers can be evaluated", {
 })
 
 test_that("no line of a print is longer than the page", {
+  skip_long()
   run <- function(sampler, ...) {
     suppressMessages(suppressWarnings(sampler(..., seed = 1, progress = FALSE)))
   }

@@ -28,6 +28,7 @@ few_kept <- function(kept = 40, frame = parent.frame()) {
 part_of <- function(fit, name) attr(fit, "running")[[name]]
 
 test_that("draws that move become burn-in", {
+  skip_long()
   expect_gibbsite_condition(fit <- run(), "gibbsite_message_burnin")
   burnin <- part_of(fit, "burnin")
   expect_true(((burnin - 10) / 100) %in% c(2, 4))
@@ -67,6 +68,7 @@ test_that("draws that are only too few are kept", {
 })
 
 test_that("draws go after 1, 2, 4, ... rounds, if as many again may be made", {
+  skip_long()
   # moves for ever, so that no draws meet the rule
   for (cap in c(1, 2, 3, 4, 7, 8, 10)) {
     fit <- suppressMessages(suppressWarnings(run(
@@ -83,6 +85,7 @@ test_that("draws go after 1, 2, 4, ... rounds, if as many again may be made", {
 })
 
 test_that("segments and workers do not change where draws go", {
+  skip_long()
   again <- function(...) suppressMessages(run(thin = 2, ...))
   fit <- again()
   for (seconds in c(1e-9, 1000)) {
@@ -128,17 +131,18 @@ interrupt_everywhere <- function(kept, by) {
     rest <- suppressMessages(longer(part, 80 - made, stop_when = same))
     expect_true(identical_fit(rest, whole))
   }
-  expect_gt(seen, 20)
+  expect_gt(seen, 60 / by)
   whole
 }
 
 test_that("a run interrupted at any place goes on to the same bits", {
   skip_long()
-  expect_null(part_of(interrupt_everywhere(4000, 3), "stride"))
-  expect_gt(part_of(interrupt_everywhere(8, 5), "stride"), 2)
+  expect_null(part_of(interrupt_everywhere(4000, fast_or(12, 3)), "stride"))
+  expect_gt(part_of(interrupt_everywhere(8, fast_or(17, 5)), "stride"), 2)
 })
 
 test_that("averages that began after the draws shown are known to be later", {
+  skip_long()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return",
     probe.segment = function(state) {
@@ -172,7 +176,7 @@ kill_everywhere <- function(kept) {
   copies <- 0
   # a copy of the directory as a kill would leave it, before some segments
   withr::local_options(probe.segment = function(state) {
-    if (file.exists(file.path(path, "data.rds")) && state$sweep %% 4 == 0) {
+    if (file.exists(file.path(path, "data.rds")) && state$sweep %% fast_or(20, 4) == 0) {
       copies <<- copies + 1
       to <- file.path(folder, copies)
       dir.create(to)
@@ -181,7 +185,7 @@ kill_everywhere <- function(kept) {
   })
   expect_true(identical_fit(go(checkpoint = path), whole))
   options(probe.segment = NULL)
-  expect_gt(copies, 20)
+  expect_gt(copies, fast_or(4, 20))
   for (k in c(seq_len(copies), "run")) {
     again <- suppressMessages(resumed(file.path(folder, k)))
     expect_true(identical_fit(again, whole))
@@ -196,6 +200,7 @@ test_that("a run killed at any place is resumed to the same bits", {
 })
 
 test_that("a sampler without `draws` runs by the rule", {
+  skip_long()
   plain <- quietly(gibbs_gmm(
     datasets::faithful, 2, chains = 2, seed = 1, progress = FALSE
   ))
@@ -212,6 +217,7 @@ test_that("a sampler without `draws` runs by the rule", {
 })
 
 test_that("a run under a rule keeps what the memory holds", {
+  skip_long()
   columns <- 3
   room <- function(rounds) 2 * 100 * columns * 8 * rounds / 2^20
   withr::local_options(gibbsite.max_draws_mb = room(3.5))
@@ -234,6 +240,7 @@ test_that("a run under a rule keeps what the memory holds", {
 })
 
 test_that("a fit whose burn-in grew can be cut and continued", {
+  skip_long()
   fit <- suppressMessages(run())
   from <- coda::mcpar(fit[[1]])[1]
   # the third column is an average, which begins anew
@@ -247,6 +254,7 @@ test_that("a fit whose burn-in grew can be cut and continued", {
 })
 
 test_that("proposals are fixed at the end of the run's own burn-in", {
+  skip_long()
   # a start far off, so that draws become burn-in
   density <- function(x) -sum(x^2) / 2
   run <- function(...) {
@@ -267,6 +275,7 @@ test_that("proposals are fixed at the end of the run's own burn-in", {
 })
 
 test_that("a rule with a time ends at the end of a round", {
+  skip_long()
   rule <- until(ess = 1e6, every = 100, max_draws = 1000, seconds = 1e-3)
   expect_warning(
     fit <- probe(draws = 100, stop_when = rule),
@@ -306,6 +315,7 @@ long_run <- function(cap = 250, ..., burnin = "auto") {
 }
 
 test_that("a run under a rule keeps each 2nd, 4th, ... draw", {
+  skip_long()
   few_kept()
   every <- function(n, thin = 1) {
     quietly(probe(draws = n, burnin = 3, thin = thin))
@@ -344,11 +354,12 @@ test_that("a run under a rule keeps each 2nd, 4th, ... draw", {
 })
 
 test_that("pieces of a run under a rule keep the draws of one run", {
+  skip_long()
   few_kept()
   for (thin in 1:2) {
     whole <- long_run(burnin = "fixed", thin = thin)
     expect_identical(part_of(whole, "stride"), 8)
-    for (first in c(30, 90, 170)) {
+    for (first in fast_or(90, c(30, 90, 170))) {
       rest <- longer(
         long_run(first, burnin = "fixed", thin = thin), 250 - first,
         stop_when = long_rule(NULL, burnin = "fixed")
@@ -407,6 +418,7 @@ test_that("averages are over all draws, also those that are not kept", {
 })
 
 test_that("fits of completed data sets that keep other draws are combined", {
+  skip_long()
   few_kept()
   cars <- datasets::mtcars
   fit <- function(data, cap, seed) {

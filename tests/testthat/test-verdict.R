@@ -41,6 +41,7 @@ test_that("slow chains that overlap are too short, and nothing else", {
 })
 
 test_that("a beginning far away is a burn-in that was too short", {
+  skip_long()
   set.seed(2)
   for (far in c(20, 100)) {
     found <- kinds(10, function() {
@@ -104,6 +105,7 @@ test_that("chains that move as slowly as they differ are not stuck", {
 })
 
 test_that("chains that switch rarely are stuck, often is not rarely", {
+  skip_long()
   set.seed(5)
   rare <- kinds(20, function() switching_chains(1000, 0.003))
   expect_gte(rare[["stuck"]], 18)
