@@ -130,6 +130,14 @@ fit("logistic_gibbs", gibbs_logistic(
 fit("logistic_counts", laplace_logistic(
   cbind(dead, 20 - dead) ~ dose + sex, budworm, seed = 1
 ))
+fit("seizures", gibbs_count(
+  y ~ trt + log(base / 4) + (1 | subject), MASS::epil, seed = 1
+))
+fit("tenants", gibbs_ordinal(
+  Sat ~ Infl + Type, MASS::housing, weights = Freq, seed = 1
+))
+fit("phones", gibbs_lm(calls ~ year, as.data.frame(MASS::phones), errors = "t",
+                       seed = 1))
 fit("comparison", compare(
   laplace = logistic, gibbs = gibbs_logistic(type ~ ., MASS::Pima.tr, seed = 1)
 ))
@@ -324,6 +332,15 @@ draw("logistic-response-counts", plot(logistic_counts, variable = "dose",
 draw("logistic-response-factor", plot(
   logistic_counts, type = "response", variable = "sex"
 ))
+draw("seizures-response",
+     plot(seizures, type = "response", variable = "base"),
+     "Counts: the mean along one variable, by another")
+draw("seizures-groups", plot(seizures))
+draw("tenants-response", plot(tenants, type = "response"),
+     "Ordered categories: their probabilities along a factor")
+draw("tenants-coefficients", plot(tenants))
+draw("phones-response", plot(phones),
+     "Linear regression with t errors: a line that outliers do not move")
 draw("comparison", plot(comparison),
      "Two posteriors beside each other: an approximation and exact draws")
 draw("comparison-2", plot(comparison, variables = c("glu", "bmi")))
@@ -404,7 +421,9 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     laplace_scales = "coefficients",
     logistic = c("coefficients", "response", "calibration"),
     logistic_gibbs = "coefficients",
-    logistic_counts = c("response", "calibration")
+    logistic_counts = c("response", "calibration"),
+    seizures = c("groups", "coefficients"),
+    tenants = c("response", "coefficients"), phones = "response"
   )
   for (of in names(own)) {
     for (type in own[[of]]) {
