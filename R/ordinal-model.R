@@ -371,7 +371,8 @@ model_check_init.hlm_ordinal_model <- model_check_init.ordinal_model
 #' @exportS3Method
 model_init_from_state.ordinal_model <- function(model, state) {
   list(
-    coefficients = own_state(state)$b, thresholds = own_thresholds(model, state),
+    coefficients = own_state(state)$b,
+    thresholds = own_thresholds(model, state),
     Sigma = if (has_groups(model)) crossed_covariances(model, state)
   )
 }
@@ -469,12 +470,6 @@ model_quantities.ordinal_model <- function(model, state) {
 
 #' @exportS3Method
 model_quantities.hlm_ordinal_model <- model_quantities.ordinal_model
-
-# ---- The density -------------------------------------------------------------
-
-# Of the coefficients, the first threshold and the distances of the others.
-#' @exportS3Method
-model_density.ordinal_model <- function(model) NULL
 
 # ---- Cross-validation --------------------------------------------------------
 

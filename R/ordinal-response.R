@@ -1,6 +1,6 @@
-# The responses of gibbs_ordinal() given the linear predictor: ordered categories
-# 1 to K with P(y <= k) = Phi(theta_k - eta). scale: the thresholds theta, draws x
-# (K - 1).
+# The responses of gibbs_ordinal() given the linear predictor: ordered
+# categories 1 to K with P(y <= k) = Phi(theta_k - eta). scale: the thresholds
+# theta, draws x (K - 1).
 
 ordered_response <- function(levels) {
   structure(list(link = "probit", levels = levels), class = "ordered_response")

@@ -1,7 +1,7 @@
 # A slow twin of gibbs_ordinal(): the step of the cutpoints and the latent
 # responses by the functions of helper-bmf-twin.R, a slice step for each scale,
-# then for each bar a sweep of helper-hlm-twin.R with a last column of ones, whose
-# coefficient moves the cutpoints.
+# then for each bar a sweep of helper-hlm-twin.R with a last column of ones,
+# whose coefficient moves the cutpoints.
 #
 # `wrong` names a mistake to be made:
 #   jacobian     the step of the cutpoints leaves out the Jacobian of the logs
