@@ -67,7 +67,8 @@ hlm_binomial_parts <- function(frames, prior, call) {
     abort_argument("There are no observations with trials.", call = call)
   }
   layout <- lapply(frames, hlm_design, used, frame$total[used], call)
-  list(layout = layout, prior = complete_group_prior(prior, frame, layout, call))
+  prior <- complete_group_prior(prior, frame, layout, call)
+  list(layout = layout, prior = prior)
 }
 
 complete_group_prior <- function(prior, frame, layout, call) {

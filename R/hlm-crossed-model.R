@@ -1,5 +1,5 @@
-# The model behind gibbs_hlm() with several bars: its fields, states and starting
-# values. src/core/hlm/hlm_crossed.h has the mathematics.
+# The model behind gibbs_hlm() with several bars: its fields, states and
+# starting values. src/core/hlm/hlm_crossed.h has the mathematics.
 #
 # layout: a list of hlm_design() for each bar, with its group's name, levels and
 # the places of its deviations. The first one has the fixed effects.
@@ -155,7 +155,8 @@ hlm_crossed_data <- function(frame, priors, layout) {
   c(
     list(
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
-      cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)), y = y,
+      cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)),
+      y = y,
       nesting = nestings(frame, layout), keep = 1
     ), one[c("known", "shape", "rate", "log_weights")]
   )

@@ -1,12 +1,13 @@
-# Several grouping factors: gibbs_hlm() beside MCMCglmm and lme4.
+# Several grouping factors: gibbs_hlm(), and gibbs_logistic() with the probit
+# link, beside MCMCglmm and lme4.
 #
 #   Rscript bench/crossed.R [REGEX]     default: all
 #
-# REGEX chooses data sets by name. For each data set: seconds of lmer() (a point
-# estimate); of the default call of gibbs_hlm(), with whether it converged; and
+# REGEX chooses data sets by name. For each data set: seconds of lmer() or glmer()
+# (a point estimate); of our default call, with whether it converged; and
 # effective draws a second of processor time of the worst of the fixed effects
-# and standard deviations, of gibbs_hlm() and of MCMCglmm, one chain and one
-# thread each. At last, seconds a sweep and the smallest effective size of 1,000
+# and standard deviations, ours and of MCMCglmm, one chain and one thread each.
+# At last, seconds a sweep and the smallest effective size of 1,000
 # draws as rows are added to a simulated design.
 suppressPackageStartupMessages({
   library(gibbsite)
@@ -33,14 +34,33 @@ sets <- list(
   Pastes = list(strength ~ 1 + (1 | batch / cask), Pastes, 10000),
   Machines = list(
     score ~ Machine + (1 | Worker / Machine), machines, 10000
+  ),
+  VerbAgg = list(
+    r2 ~ btype + (1 | id) + (1 | item), VerbAgg, 1000, probit = TRUE
   )
 )
 
+fit_set <- function(set, ...) {
+  if (isTRUE(set$probit)) {
+    quietly(gibbs_logistic(
+      set[[1L]], set[[2L]], link = "probit", ..., progress = FALSE
+    ))
+  } else {
+    quietly(gibbs_hlm(set[[1L]], set[[2L]], ..., progress = FALSE))
+  }
+}
+point_of <- function(set) {
+  if (isTRUE(set$probit)) {
+    glmer(set[[1L]], set[[2L]], stats::binomial("probit"))
+  } else {
+    lmer(set[[1L]], set[[2L]])
+  }
+}
+
 ours <- function(set) {
-  time <- seconds(fit <- quietly(gibbs_hlm(
-    set[[1L]], set[[2L]], draws = set[[3L]], burnin = 200, chains = 1,
-    seed = 1, progress = FALSE
-  )))
+  time <- seconds(fit <- fit_set(
+    set, draws = set[[3L]], burnin = 200, chains = 1, seed = 1
+  ))
   columns <- grep("^(log_lik$|u\\[|cor\\[)", colnames(fit[[1L]]), invert = TRUE)
   worst(unclass(fit[[1L]])[, columns, drop = FALSE]) / time
 }
@@ -48,9 +68,9 @@ ours <- function(set) {
 # The same groups as independent effects, with parameter-expanded priors.
 theirs <- function(set) {
   form <- set[[1L]]
-  bars <- names(attr(quietly(gibbs_hlm(
-    form, set[[2L]], draws = 2, burnin = 0, chains = 1, progress = FALSE
-  )), "model")$levels)
+  bars <- names(attr(
+    fit_set(set, draws = 2, burnin = 0, chains = 1), "model"
+  )$levels)
   data <- set[[2L]]
   random <- vapply(bars, function(bar) {
     parts <- strsplit(bar, ":")[[1L]]
@@ -65,23 +85,27 @@ theirs <- function(set) {
   time <- seconds(fit <- quietly(MCMCglmm::MCMCglmm(
     fixed, stats::as.formula(paste("~", paste(random, collapse = " + "))),
     data = data, nitt = draws + 100, burnin = 100, thin = 1, verbose = FALSE,
-    prior = list(R = list(V = 1, nu = 0.002), G = g)
+    family = if (isTRUE(set$probit)) "threshold" else "gaussian",
+    prior = list(G = g, R = if (isTRUE(set$probit)) {
+      list(V = 1, fix = 1)
+    } else {
+      list(V = 1, nu = 0.002)
+    })
   )))
-  worst(cbind(as.matrix(fit$Sol), sqrt(as.matrix(fit$VCV)))) / time
+  draws <- cbind(as.matrix(fit$Sol), sqrt(as.matrix(fit$VCV)))
+  worst(draws[, apply(draws, 2L, stats::sd) > 0]) / time
 }
 
 for (name in grep(chosen, names(sets), value = TRUE)) {
   set <- sets[[name]]
-  point <- seconds(quietly(lmer(set[[1L]], set[[2L]])))
-  time <- seconds(fit <- quietly(gibbs_hlm(
-    set[[1L]], set[[2L]], seed = 1, progress = FALSE
-  )))
+  point <- seconds(quietly(point_of(set)))
+  time <- seconds(fit <- fit_set(set, seed = 1))
   cat(sprintf(
-    "%-11s lmer %6.2f s; gibbs_hlm %6.2f s, %s\n", name, point, time,
+    "%-11s lme4 %6.2f s; gibbsite %6.2f s, %s\n", name, point, time,
     if (converged(fit)) "converged" else "not converged"
   ))
   rate <- ours(set)
-  cat(sprintf("%-11s effective draws a second: gibbs_hlm %.0f", name, rate))
+  cat(sprintf("%-11s effective draws a second: gibbsite %.0f", name, rate))
   if (requireNamespace("MCMCglmm", quietly = TRUE)) {
     other <- theirs(set)
     cat(sprintf(", MCMCglmm %.1f, ratio %.1f", other, rate / other))

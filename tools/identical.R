@@ -255,6 +255,21 @@ show_hlm <- function() {
       link = link
     ))
   }
+  bars <- list(
+    crossed = ~ wt + (wt | cyl) + (1 | gear), nested = ~ wt + (wt | cyl / gear),
+    apart = ~ wt + (1 | cyl) + (0 + wt | cyl) + (wt || gear)
+  )
+  for (name in names(bars)) {
+    show(paste("hlm", name), fit_of(
+      gibbs_hlm, stats::update(bars[[name]], mpg ~ .), mtcars
+    ))
+    for (link in c("logit", "probit")) {
+      show(paste("hlm binary", name, link), fit_of(
+        gibbs_logistic, stats::update(bars[[name]], am ~ .), mtcars,
+        link = link
+      ))
+    }
+  }
   show("sim_hlm", sim_hlm(5, 4, c(1, -2), diag(2), sigma = 0.5))
 }
 

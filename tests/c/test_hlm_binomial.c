@@ -266,6 +266,57 @@ static void reduced_rows_by_hand(void) {
   release_numbers(work);
 }
 
+/* ---- two bars -------------------------------------------------------------- */
+
+/* The groups of the first bar lie within the two of the second. */
+static const int outer_first[3] = {0, 8, ROWS},
+                 parents[GROUPS] = {0, 1, 0, 1, 0};
+static const int outer_row[ROWS] = {0, 1, 2, 3, 4, 8, 9, 10, 5, 6, 7};
+
+static void two_bars_by_hand(void) {
+  fixture f;
+  const form of = {2, 2, 0, 0, 1};
+  open_fixture(&f, of);
+  draw_all(&f);
+  const int term = 0, mean_at = -1, outer_start[3] = {0, 1, 2};
+  double ones[ROWS], one = 1.0, factor[5] = {0.0}, u[2 * GROUPS + 2] = {0.0};
+  for (size_t i = 0; i < ROWS; i++)
+    ones[i] = 1.0;
+  hlm_data bars[2] = {f.groups, f.groups};
+  bars[1].q = 1;
+  bars[1].groups = 2;
+  bars[1].start = outer_start;
+  bars[1].scale = &one;
+  bars[1].fixed_at = &mean_at;
+  const hlm_latent_rows rows[2] = {f.rows, {outer_first, outer_row, ones}};
+  const hlm_nesting nest = {1, 0, 1, &term, &term, parents};
+  hlm_latent_data data = f.data;
+  data.bars = 2;
+  data.bar = bars;
+  data.rows = rows;
+  data.nestings = 1;
+  data.nesting = &nest;
+  factor[0] = factor[3] = factor[4] = 1.0;
+  const hlm_state state = {factor, &f.beta, f.b, u};
+  double *work = new_bytes(hlm_latent_work_size(&data)), row[COLUMNS];
+  const scan_control control = {.thin = 1.0, .threads = 1};
+  hlm_latent model;
+  hlm_latent_open(&model, &data, &state, work);
+  for (size_t i = 0; i < 50; i++)
+    EXPECT(hlm_latent_sweep(&model, &control) == STATUS_OK);
+  hlm_latent_record(&model, row, 1);
+  /* the outer deviations as parts of the inner ones */
+  for (size_t j = 0; j < GROUPS; j++) {
+    f.u[2 * j] = u[2 * j] + u[2 * GROUPS + (size_t)parents[j]];
+    f.u[2 * j + 1] = u[2 * j + 1];
+  }
+  EXPECT_NEAR(row[6], log_likelihood(&f), 1e-12);
+  EXPECT_NEAR(row[5], factor[4], 1e-15);
+  EXPECT(row[7 + 2 * GROUPS] == u[2 * GROUPS]);
+  EXPECT(hlm_latent_columns(&data) == 9 + 2 * GROUPS);
+  release_numbers(work);
+}
+
 /* ---- one-step invariance ------------------------------------------------- */
 
 static double covariance(const fixture *f, size_t i, size_t k) {
@@ -387,6 +438,7 @@ static void wrong_sweeps_are_found(void) {
 void test_hlm_binomial(void) {
   run_test("hlm_binomial: the recorded row, by hand", rows_by_hand);
   run_test("hlm_binomial: the reduced rows, by hand", reduced_rows_by_hand);
+  run_test("hlm_binomial: two bars, by hand", two_bars_by_hand);
   run_test("hlm_binomial: sweeps leave the posterior",
            sweeps_leave_the_posterior);
   run_test("hlm_binomial: wrong sweeps rejected", wrong_sweeps_are_found);

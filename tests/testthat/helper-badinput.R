@@ -374,6 +374,9 @@ hostile_bases <- function(o) {
     gibbs_lda = c(list(x = o$words, k = 2), short),
     gibbs_lm = c(list(x = cbind(1, o$cars$wt), y = o$cars$mpg), short),
     gibbs_logistic = c(list(x = cbind(1, o$cars$wt), y = o$cars$am), short),
+    gibbs_logistic.formula = c(
+      list(formula = am ~ wt + (1 | cyl) + (1 | gear), data = o$cars), short
+    ),
     gibbs_sample = c(
       list(
         conditionals = list(a = function(state) stats::rnorm(1)),

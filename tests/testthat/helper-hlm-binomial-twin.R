@@ -121,11 +121,11 @@ twin_binomial_sweeps <- function(model, state, n, wrong = "") {
   rows
 }
 
-# ---- several bars ----------------------------------------------------------------
+# ---- several bars ------------------------------------------------------------
 
-# The scale steps of all bars, the latent responses of all rows, twin_hlm_sweep()
-# for each bar with these less the effects of the others, and the moves of nested
-# bars.
+# The scale steps of all bars, the latent responses of all rows,
+# twin_hlm_sweep() for each bar with these less the effects of the others, and
+# the moves of nested bars.
 #
 # `wrong` names a mistake to be made:
 #   others_left   the effects of the other bars are left in the latent responses

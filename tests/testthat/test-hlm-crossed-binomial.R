@@ -267,8 +267,8 @@ test_that("known and new groups are predicted", {
     mean <- draws[, "(Intercept)"] + draws[, "x"] * d$x[[1]] +
       draws[, sprintf("u[2,1,%d]", d$b[[1]])]
     expected <- mean(vapply(seq_along(sd), function(i) {
-      stats::integrate(function(z) share(mean[[i]] + sd[[i]] * z) *
-        stats::dnorm(z), -8, 8)$value
+      at <- function(z) share(mean[[i]] + sd[[i]] * z) * stats::dnorm(z)
+      stats::integrate(at, -8, 8)$value
     }, 0))
     at <- predict(fit, new, allow_new_levels = TRUE, type = "response")
     expect_equal(at[[1]], expected, tolerance = 1e-3)
