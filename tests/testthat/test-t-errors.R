@@ -261,7 +261,9 @@ test_that("what t errors do not go with is refused", {
     log_evidence(one_bar())
     log_evidence(two_bars())
     plot(one_bar(), type = "shrinkage")
-    gibbs_lm(y ~ x, d, errors = "t", inits = list(list(tau = 1)))
-    gibbs_hlm(y ~ x + (1 | g), d, errors = "t", inits = list(list(nu = -1)))
+    gibbs_lm(y ~ x, d, errors = "t", inits = list(list(tau = 1)), chains = 1)
+    gibbs_hlm(
+      y ~ x + (1 | g), d, errors = "t", inits = list(list(nu = -1)), chains = 1
+    )
   })
 })
