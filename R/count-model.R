@@ -199,7 +199,11 @@ count_data <- function(frame, family, prior, layout) {
     ),
     start = count_start(x, y, weights %||% 1, offset %||% 0),
     df = prior$dispersion_df %||% 1, scale = prior$dispersion_scale %||% 1,
-    constant = -sum((weights %||% 1) * lgamma(y + 1)),
+    constant = if (family == "poisson") {
+      sum((weights %||% 1) * stats::dpois(y, y, log = TRUE))
+    } else {
+      0
+    },
     bars = bars,
     nesting = if (length(bars) > 0L) nestings(frame, layout) else list()
   )
