@@ -1,5 +1,5 @@
-# The model behind gibbs_count(): its fields, states and starting values, of fixed
-# effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
+# The model behind gibbs_count(): its fields, states and starting values, of
+# fixed effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
 
 # ---- Frames ------------------------------------------------------------------
 

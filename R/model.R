@@ -208,7 +208,9 @@ model_next.default <- function(model) {
   response <- model_response(model)
   c(
     if (!is.null(response)) "predict(fit)",
-    if (isTRUE(has_ratios(model))) "tidy(fit, exponentiate = TRUE)"
+    if (isTRUE(response$link %in% c("logit", "log"))) {
+      "tidy(fit, exponentiate = TRUE)"
+    }
   )
 }
 

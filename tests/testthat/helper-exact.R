@@ -16,8 +16,8 @@
 # The helpers that tools/trust.R needs, which runs outside testthat.
 trust_helpers <- function(folder) {
   twins <- paste0(
-    c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-count", "lda", "lm",
-      "logistic", "logistic-gibbs", "philox"), "-twin"
+    c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-count", "lda",
+      "lm", "logistic", "logistic-gibbs", "philox"), "-twin"
   )
   names <- c("exact", twins, "joint", "known", "run")
   file.path(folder, paste0("helper-", names, ".R"))
