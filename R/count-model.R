@@ -1,5 +1,5 @@
-# The model behind gibbs_count(): its fields, states and starting values, of fixed
-# effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
+# The model behind gibbs_count(): its fields, states and starting values, of
+# fixed effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
 
 # ---- Frames ------------------------------------------------------------------
 
@@ -200,7 +200,11 @@ count_data <- function(frame, family, prior, layout) {
     ),
     start = count_start(x, y, weights %||% 1, offset %||% 0),
     df = prior$dispersion_df %||% 1, scale = prior$dispersion_scale %||% 1,
-    constant = -sum((weights %||% 1) * lgamma(y + 1)),
+    constant = if (family == "poisson") {
+      sum((weights %||% 1) * stats::dpois(y, y, log = TRUE))
+    } else {
+      0
+    },
     bars = bars,
     nesting = if (length(bars) > 0L) nestings(frame, layout) else list()
   )

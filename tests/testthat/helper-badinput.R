@@ -406,7 +406,8 @@ hostile_bases <- function(o) {
     geweke_joint = list(
       model = o$proper, n = 4, steps = 1, chains = 2, seed = 1, progress = FALSE
     ),
-    count_prior = list(), hlm_prior = list(), hmc = list(gradient = function(x) -x),
+    count_prior = list(), hlm_prior = list(),
+    hmc = list(gradient = function(x) -x),
     lda_prior = list(), seeded_topics = list(seeds = list(own = "a")),
     lm_prior = list(),
     ldavis_data = fit("gibbs_lda"),

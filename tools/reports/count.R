@@ -31,11 +31,9 @@ right("dispersion is found, and ratios of rates", {
 
 right("groups, new groups and new counts", {
   d <- roaches()
-  fit <- fast_count(y ~ x + (1 + x | g), d, offset = log(t))
-  new <- data.frame(x = 0, g = c("1", "new"))
-  counts <- posterior_predict(
-    fit, new, offset = 0, allow_new_levels = TRUE
-  )
+  fit <- fast_count(y ~ x + (1 + x | g) + offset(log(t)), d)
+  new <- data.frame(x = 0, g = c("1", "new"), t = 1)
+  counts <- rstantools::posterior_predict(fit, new, allow_new_levels = TRUE)
   all(counts == round(counts)) && stats::var(counts[, 2]) > 0
 })
 

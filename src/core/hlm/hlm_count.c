@@ -42,6 +42,7 @@ static void *carve(hlm_count *m, arena *work) {
   const double w = (double)width, n = (double)data->n;
   m->eta = arena_doubles(work, n);
   m->base = arena_doubles(work, n);
+  m->known = arena_doubles(work, n);
   m->along = arena_doubles(work, n);
   m->reference = arena_doubles(work, (double)p);
   m->wide = arena_take(work, (double)p, sizeof *m->wide);
@@ -77,14 +78,19 @@ static double log1p_exp(double x) {
   return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
 }
 
-/* The log density of row i as a function of eta, with t = eta - log r:
- * y eta - exp(eta), or y t - (y + r) log(1 + exp(t)). */
+static double log_failures(double y, double size, double t) {
+  return y * log1p_exp(-t) + size * log1p_exp(t);
+}
+
+/* The log density of row i as a function of eta, such that nothing cancels for large
+ * counts: y (d - expm1(d)), d = eta - log y, or with t = eta - log r
+ * -y log(1 + exp(-t)) - r log(1 + exp(t)). */
 static double log_row(const hlm_count *m, size_t i, double eta) {
-  const double y = m->data.y[i];
-  if (!m->data.negbinomial)
-    return weight_of(&m->data, i) * (y * eta - exp(eta));
-  const double t = eta - m->log_size;
-  return weight_of(&m->data, i) * (y * t - (y + m->size) * log1p_exp(t));
+  const double y = m->data.y[i], v = weight_of(&m->data, i);
+  if (m->data.negbinomial)
+    return -v * log_failures(y, m->size, eta - m->log_size);
+  const double d = eta - m->known[i];
+  return v * (y > 0.0 ? y * (d - expm1(d)) : -exp(eta));
 }
 
 /* Its first derivative, and minus the second one. */
@@ -510,10 +516,11 @@ static double stirling_error(double a) {
   return (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s / 1680.0))) / a;
 }
 
-/* log of Gamma(y + r) / (Gamma(r) r^y), without loss of digits for a large r */
-static double log_rising(double y, double r) {
+/* log of Gamma(y + r) / (Gamma(r) y!); factorial: log y!.  Where y or r is large the
+ * large terms are taken off before. */
+static double log_ways(double y, double r, double log_r, double factorial) {
   if (y < 64.0) {
-    double sum = 0.0, product = 1.0;
+    double sum = y * log_r - factorial, product = 1.0;
     for (double k = 1.0; k < y; k += 1.0) {
       product *= 1.0 + k / r;
       if (product > 1e150) {
@@ -523,25 +530,33 @@ static double log_rising(double y, double r) {
     }
     return sum + log(product);
   }
-  if (r < 10.0)
-    return lgammafn(y + r) - lgammafn(r) - y * log(r);
-  return (y + r - 0.5) * log1p(y / r) - y + stirling_error(y + r) -
-         stirling_error(r);
+  if (y > r)
+    return (y + 0.5) * log1p((r - 1.0) / (y + 1.0)) +
+           (r - 1.0) * (log(y + r) - 1.0) + stirling_error(y + r) -
+           stirling_error(y + 1.0) - lgammafn(r);
+  return (y + r - 0.5) * log1p(y / r) + y * log_r - y + stirling_error(y + r) -
+         stirling_error(r) - factorial;
 }
 
-/* sum of v_i log p(y_i | eta_i) with the constant */
-static double log_likelihood(const hlm_count *m, double size) {
+/* sum of v_i log p(y_i | eta_i) with another r */
+static double log_of_size(const hlm_count *m, double log_size) {
   const hlm_count_data *data = &m->data;
-  const double log_size = log(size);
+  const double size = exp(log_size);
   double sum = data->constant;
   for (size_t i = 0; i < data->n; i++) {
-    const double y = data->y[i], eta = m->eta[i];
-    const double own =
-      data->negbinomial
-        ? log_rising(y, size) + y * eta - (y + size) * log1p_exp(eta - log_size)
-        : y * eta - exp(eta);
-    sum += weight_of(data, i) * own;
+    const double y = data->y[i];
+    sum += weight_of(data, i) * (log_ways(y, size, log_size, m->known[i]) -
+                                 log_failures(y, size, m->eta[i] - log_size));
   }
+  return sum;
+}
+
+static double log_likelihood(const hlm_count *m) {
+  if (m->data.negbinomial)
+    return log_of_size(m, m->log_size);
+  double sum = m->data.constant;
+  for (size_t i = 0; i < m->data.n; i++)
+    sum += log_row(m, i, m->eta[i]);
   return sum;
 }
 
@@ -552,8 +567,7 @@ static double log_of_dispersion(const void *model, double x) {
   /* a density of 0 beyond what doubles hold */
   if (fabs(x) > 150.0)
     return -INFINITY;
-  return log_likelihood(m, exp(-2.0 * x)) -
-         0.5 * (df + 1.0) * log1p(t * t / df) + x;
+  return log_of_size(m, -2.0 * x) - 0.5 * (df + 1.0) * log1p(t * t / df) + x;
 }
 
 static void set_size(hlm_count *m) {
@@ -652,6 +666,9 @@ status hlm_count_open(hlm_count *m, const hlm_count_data *data,
                    rest);
   if (data->negbinomial)
     set_size(m);
+  for (size_t i = 0; i < data->n; i++)
+    m->known[i] =
+      data->negbinomial ? lgammafn(data->y[i] + 1.0) : log(data->y[i]);
   const status outcome = data->groups.p > 0 ? find_reference(m) : STATUS_OK;
   for (size_t f = 0; outcome == STATUS_OK && f < data->groups.bars; f++)
     expect_rows(m, f);
@@ -673,7 +690,7 @@ status hlm_count_sweep(void *model, const scan_control *control) {
     return outcome;
   if (data->negbinomial)
     draw_dispersion(m);
-  return isfinite(log_likelihood(m, m->size)) ? STATUS_OK : STATUS_NOT_FINITE;
+  return isfinite(log_likelihood(m)) ? STATUS_OK : STATUS_NOT_FINITE;
 }
 
 /* ---- the stored quantities ------------------------------------------------------- */
@@ -695,7 +712,7 @@ void hlm_count_record(void *model, double *row, size_t stride) {
     next += stride;
   }
   predict(m);
-  *next = log_likelihood(m, m->size);
+  *next = log_likelihood(m);
   for (size_t at = 0; groups->keep && at < groups->first[groups->bars]; at++)
     *(next += stride) = m->state.groups.u[at];
 }

@@ -64,7 +64,7 @@ typedef struct {
   const double *mean, *precision; /* p, p x p                              */
   const double *start;            /* p: where Newton's method begins       */
   double freedom, scale;          /* of t                                  */
-  double constant;                /* - sum of v_i log y_i!                 */
+  double constant; /* poisson: sum of v_i log p(y_i | mean y_i); else 0 */
 } hlm_count_data;
 
 typedef struct {
@@ -81,6 +81,7 @@ typedef struct {
   hlm_crossed groups; /* Sigma and the nested bars                          */
   double size, log_size;      /* r; used if negbinomial              */
   double *eta, *base, *along; /* n                                   */
+  double *known;              /* n: log y!, or of Poisson counts log y      */
   double *reference; /* p: the mode without groups                        */
   size_t *wide, wide_count; /* effects with slice steps of their own          */
   double *expected; /* n x F: the rough estimates of the means           */
