@@ -239,7 +239,8 @@ test_that("a file cut anywhere is an error and nothing worse", {
   local_folder()
   stopped_run("run")
   bytes <- readBin("run/chain-1/state.rds", "raw", 1e6)
-  for (n in unique(round(seq(0, length(bytes) - 1, length.out = fast_or(20, 60))))) {
+  places <- seq(0, length(bytes) - 1, length.out = fast_or(20, 60))
+  for (n in unique(round(places))) {
     writeBin(bytes[seq_len(n)], "run/chain-1/state.rds")
     expect_error(resume("run"), class = "gibbsite_error_checkpoint")
   }
