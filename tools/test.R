@@ -15,8 +15,8 @@ folder <- "tests/testthat"
 # The files that take longest, in this order; of the others a long file comes
 # before a short one.
 longest <- c(
-  "bmf-exact", "gmm-exact", "interrupt", "joint", "checkpoint", "faults",
-  "parallel"
+  "badinput", "gmm", "joint", "checkpoint", "interrupt", "faults", "parallel",
+  "gmm-exact", "bmf-exact"
 )
 
 on_ci <- identical(tolower(Sys.getenv("CI")), "true")

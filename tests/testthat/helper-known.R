@@ -188,7 +188,8 @@ known_cases_of_mixtures <- function() {
         alpha = c(1.7, 0.6), m0 = 0.4, v0 = 2.3, nu0 = 3.4, s0 = 0.9
       )
       fit <- suppressWarnings(gibbs_gmm(
-        x, 2, prior, draws = fast_or(1500, 5000), burnin = 100, chains = 4, keep = "z",
+        x, 2, prior, draws = fast_or(1500, 5000), burnin = 100, chains = 4,
+        keep = "z",
         seed = 31, progress = FALSE
       ))
       list(
@@ -516,7 +517,8 @@ known_binomial <- function(link) {
     intercept_variance = 4, group_df = 4, group_scale = 1.5
   )
   fit <- gibbs_logistic(
-    cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link, draws = fast_or(3000, 10000),
+    cbind(s, m - s) ~ 1 + (1 | g), data, prior, link = link,
+    draws = fast_or(3000, 10000),
     burnin = 200, seed = 1, progress = FALSE
   )
   list(

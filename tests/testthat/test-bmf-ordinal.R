@@ -104,7 +104,7 @@ exact_posterior <- function(counts, c, sd) {
 }
 
 test_that("the posterior is that of quadrature", {
-  skip_long()
+  skip_unless_extended()
   counts <- c(4, 1, 2)
   ratings <- list(
     user = rep(1L, 7), item = rep(1L, 7), value = rep(1:3, counts), users = 1L,
@@ -119,8 +119,7 @@ test_that("the posterior is that of quadrature", {
     cutpoint_sd = sd
   ), keep = c("u", "v"))
   withr::local_seed(3)
-  draws <- run_bmf_sweeps(model, draw_prior(model), fast_or(10000, 40000), burnin = 100
-  )$draws
+  draws <- run_bmf_sweeps(model, draw_prior(model), 40000, burnin = 100)$draws
   eta <- draws[, "u[1,1]"] * draws[, "v[1,1]"]
   low <- pnorm(draws[, "theta[1]"] - eta)
   middle <- pnorm(draws[, "theta[2]"] - eta) - low
@@ -135,7 +134,7 @@ test_that("the posterior is that of quadrature", {
 # One user with a bias, two items, three ratings: the posterior by weighting
 # draws of the prior. The cutpoints and the biases are shifted together.
 test_that("the posterior with biases is that of importance sampling", {
-  skip_long()
+  skip_unless_extended()
   sd <- 1.3
   prior <- tiny_bmf_prior("fixed", 2)
   prior$noise_variance <- 1
@@ -323,7 +322,8 @@ test_that("predictions are on the scale and agree", {
   inside <- up_to[cbind(1:12, interval$upper + 1)] -
     up_to[cbind(1:12, interval$lower)]
   expect_true(all(inside >= 0.95))
-  draws <- withr::with_seed(2, do.call(rbind, lapply(seq_len(fast_or(20, 60)), function(i) {
+  times <- seq_len(fast_or(20, 60))
+  draws <- withr::with_seed(2, do.call(rbind, lapply(times, function(i) {
     posterior_predict(fit, pairs)
   })))
   expect_true(all(draws %in% 1:5))

@@ -78,7 +78,7 @@ test_that("intervals that a fit does not have are refused by name", {
 })
 
 test_that("moments and intervals of new ids agree with draws of them", {
-  skip_long()
+  skip_unless_extended()
   fit <- short_bmf(draws = 100, biases = TRUE)
   new <- data.frame(user = c("a", "new", "new"), item = c(11, 10, 11))
   moments <- predict(fit, new)

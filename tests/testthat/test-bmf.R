@@ -646,8 +646,8 @@ informative <- list(
 )
 
 test_that("intervals cover what they promise on data from the model", {
-  skip_long()
-  n <- fast_or(100, 200)
+  skip_unless_extended()
+  n <- 200
   below <- calibrated(informative$wishart, n)
   expect_true(all(abs(coverage_errors(below)) < 4))
   # the whole distribution, not three points of it alone
@@ -682,8 +682,9 @@ test_that("lecturers' ratings are predicted better than by their means", {
   some$d <- droplevels(some$d)
   back <- withr::with_seed(1, sample(nrow(some), nrow(some) %/% 10))
   fit <- quiet(gibbs_bmf(y ~ s + d, rank = 3, data = some[-back, ],
-    biases = TRUE, predict_at = some[back, c("s", "d", "y")], draws = fast_or(200, 400),
-    burnin = 200, chains = 2, seed = 1, progress = FALSE
+    biases = TRUE, predict_at = some[back, c("s", "d", "y")],
+    draws = fast_or(200, 400), burnin = 200, chains = 2, seed = 1,
+    progress = FALSE
   ))
   scores <- held_out(fit)
   truth <- some$y[back]

@@ -32,13 +32,13 @@ test_that("a run that was killed is resumed to the same bits", {
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
     slow_from(0, 5, "started")
-    probe(draws = 1500, checkpoint = "run")
+    probe(draws = 4000, checkpoint = "run")
   }))
   ruled <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    rule <- until(rhat = 1.01, ess = 1000, every = 300)
+    rule <- until(rhat = 1.01, ess = 4000, every = 1000)
     slow_from(0, 5, "started")
-    probe(draws = 300, checkpoint = "run", stop_when = rule)
+    probe(draws = 1000, checkpoint = "run", stop_when = rule)
   }))
   for (one in list(child, ruled)) {
     wait_for(one, "run/chain-2/draws-0002.rds")
@@ -46,13 +46,13 @@ test_that("a run that was killed is resumed to the same bits", {
     expect_identical(end_of(one), -9L)
   }
   fit <- resumed(file_in(child, "run"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 1500))))
-  rule <- until(rhat = 1.01, ess = 1000, every = 300)
+  expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
+  rule <- until(rhat = 1.01, ess = 4000, every = 1000)
   fit <- resumed(file_in(ruled, "run"))
-  whole <- quietly(probe(draws = 300, stop_when = rule))
+  whole <- quietly(probe(draws = 1000, stop_when = rule))
   expect_true(identical_fit(fit, whole))
   # the rule held before its cap
-  expect_lt(attr(whole, "running")$draws, 3000)
+  expect_lt(attr(whole, "running")$draws, 10000)
 })
 
 # ---- Resuming in all circumstances -------------------------------------------
@@ -239,7 +239,8 @@ test_that("a file cut anywhere is an error and nothing worse", {
   local_folder()
   stopped_run("run")
   bytes <- readBin("run/chain-1/state.rds", "raw", 1e6)
-  for (n in unique(round(seq(0, length(bytes) - 1, length.out = fast_or(20, 60))))) {
+  places <- seq(0, length(bytes) - 1, length.out = fast_or(20, 60))
+  for (n in unique(round(places))) {
     writeBin(bytes[seq_len(n)], "run/chain-1/state.rds")
     expect_error(resume("run"), class = "gibbsite_error_checkpoint")
   }

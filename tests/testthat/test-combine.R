@@ -104,9 +104,9 @@ test_that("predictions are those of the mixture", {
 })
 
 test_that("multiple imputation covers the truth", {
-  skip_long()
+  skip_unless_extended()
   # x is missing for a third of the rows, imputed by draws given y
-  n <- fast_or(20, 40)
+  n <- 40
   covered <- vapply(seq_len(n), function(r) withr::with_seed(r, {
     x <- rnorm(60)
     y <- x + rnorm(60)

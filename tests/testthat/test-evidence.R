@@ -407,7 +407,10 @@ test_that("the evidence of a mixture is the sum over all allocations", {
   # with an alpha of 0.5, components are often empty
   # of an alpha of 0.01, some weights are 0 to rounding
   alphas <- c(list(c(1, 3), rep(0.01, 2)), if (is_extended()) {
-    list(2, rep(0.01, 3), c(2, 2), c(1, 3, 2), c(2, 2, 2), rep(0.5, 4), rep(0.001, 3))
+    list(
+      2, rep(0.01, 3), c(2, 2), c(1, 3, 2), c(2, 2, 2), rep(0.5, 4),
+      rep(0.001, 3)
+    )
   })
   for (alpha in alphas) {
     fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
@@ -437,11 +440,11 @@ test_that("components that the data do not need leave the error small", {
 })
 
 test_that("mixtures of two variables and missing entries have their evidence", {
-  skip_long()
+  skip_unless_extended()
   x <- rbind(c(-1, 0), c(1.5, NA), c(0.5, 2))
   s0 <- matrix(c(2, 0.5, 0.5, 1), 2)
   prior <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = s0)
-  draws <- fast_or(1000, 4000)
+  draws <- 4000
   sigma <- withr::with_seed(1, lapply(seq_len(draws), function(s) {
     solve(rWishart(1, 5, solve(s0))[, , 1])
   }))
@@ -487,14 +490,13 @@ test_that("mixtures of two variables and missing entries have their evidence", {
       se = sd(of_draws) / mean(of_draws) * sqrt(3 / draws)
     )
   }
-  forms <- c("full", "shared", "diagonal")
-  for (covariance in fast_or(forms[1], forms)) {
+  for (covariance in c("full", "shared", "diagonal")) {
     own <- prior
     if (covariance == "diagonal") {
       own <- gmm_prior(alpha = 2, m0 = c(0, 1), v0 = 2, nu0 = 5, s0 = diag(s0))
     }
     fit <- quick(gibbs_gmm, x, 2, own, covariance = covariance,
-                 na_action = "impute", draws = fast_or(1000, 2000))
+                 na_action = "impute", draws = 2000)
     known <- exact(covariance)
     found <- evidence_of(fit)
     error <- sqrt(attr(found, "se")^2 + known$se^2)
@@ -548,8 +550,8 @@ two_modes <- function(x) {
 }
 
 test_that("temperatures lead to the integral of a density with two modes", {
-  skip_long()
-  draws <- fast_or(1500, 2000)
+  skip_unless_extended()
+  draws <- 2000
   fit <- quick(mh_sample, two_modes, c(a = 0, b = 0, c = 0), tempered(),
                draws = draws, burnin = draws, chains = 4)
   before <- unserialize(serialize(fit, NULL))
@@ -561,7 +563,7 @@ test_that("temperatures lead to the integral of a density with two modes", {
   # the fit is as it was, and the seed alone determines the number
   expect_true(identical_fit(fit, before))
   few <- quick(mh_sample, function(x) -sum(x^2) / 2, c(0, 0),
-               tempered(c(1, 3)), draws = fast_or(100, 300))
+               tempered(c(1, 3)), draws = 300)
   of <- function(state, seed) {
     withr::with_seed(state, list(
       log_evidence(few, method = "tempered", seed = seed), runif(1)
@@ -581,8 +583,8 @@ test_that("temperatures lead to integrals within bounds", {
   for (transform in c(FALSE, TRUE)) {
     fit <- quick(
       mh_sample, density, c(a = 1, b = 0.5), tempered(c(1, 3, 9)),
-      lower = c(0, 0), upper = c(Inf, 1), transform = transform, draws = fast_or(1000, 2000),
-      thin = 2
+      lower = c(0, 0), upper = c(Inf, 1), transform = transform,
+      draws = fast_or(1000, 2000), thin = 2
     )
     found <- evidence_of(fit, method = "tempered")
     expect_lt(attr(found, "se"), 0.1)

@@ -101,7 +101,8 @@ test_that("the log joint density is that of its factors", {
 # state's z, x and Sigma, Sigma given the new mu, z given all of these, x last.
 # Without moves, which would change z first.
 # Component 2 has one observation, component 3 none.
-sweeps_from_one_state <- function(form, holes = NULL, times = fast_or(2000, 5000)) {
+sweeps_from_one_state <- function(form, holes = NULL,
+                                  times = fast_or(2000, 5000)) {
   withr::local_seed(11)
   model <- tiny_gmm(
     9, 2, 3, alpha = c(1.7, 0.6, 1.3), form, holes, keep = c("z", "x")

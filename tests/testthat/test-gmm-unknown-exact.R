@@ -91,7 +91,8 @@ test_that("named priors of k are those of their distributions", {
 })
 
 # z-scores of P(k), P(k+) and of all pairs that share a cluster.
-partition_scores <- function(model, draws = fast_or(1500, 4000), chains = 4, seed = 1) {
+partition_scores <- function(model, draws = fast_or(1500, 4000), chains = 4,
+                             seed = 1) {
   exact <- exact_partitions(model)
   control <- list(burnin = 200, thin = 2, threads = 1)
   runs <- withr::with_seed(seed, lapply(seq_len(chains), function(chain) {
@@ -226,12 +227,12 @@ test_that("wrong samplers are found", {
 })
 
 test_that("geweke_joint() and prior_predict() take an unknown k", {
-  skip_long()
+  skip_unless_extended()
   x <- observations(6, 1)
   joint <- geweke_joint(
     gibbs_gmm(x, unknown_k(4), gmm_prior(
       m0 = 0.5, v0 = 3, nu0 = 7, s0_df = 6, s0_mean = 4
-    ), burnin = 50), n = fast_or(4, 20), seed = 1, progress = FALSE
+    ), burnin = 50), n = 20, seed = 1, progress = FALSE
   )
   expect_gt(smallest_adjusted(summary(joint)), 1e-4)
 })

@@ -41,8 +41,9 @@ test_that("mistakes of a user are found", {
   skip_long()
   # data of twice the variance are not those of the log density
   expect_lt(smallest_p(sbc(
-    mh_sample(normal_target, c(mu = 0), y = c(0, 1), burnin = 200), n = fast_or(100, 200),
-    draws = 19, draw_prior = function() c(mu = stats::rnorm(1)),
+    mh_sample(normal_target, c(mu = 0), y = c(0, 1), burnin = 200),
+    n = fast_or(100, 200), draws = 19,
+    draw_prior = function() c(mu = stats::rnorm(1)),
     simulate_data = function(mu) list(y = stats::rnorm(2, mu, 2)), seed = 1,
     progress = FALSE
   )), 1e-4)

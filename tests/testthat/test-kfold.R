@@ -72,12 +72,12 @@ test_that("kfold() and moment matching give the ratio of evidences", {
 })
 
 test_that("both agree with a fit without each observation", {
-  skip_long()
+  skip_unless_extended()
   fits <- list(
     line = function(...) fit_line(..., prior = "hierarchical"),
     clubs = fit_clubs
   )
-  for (fit_to in fits[fast_or("clubs", c("line", "clubs"))]) {
+  for (fit_to in fits) {
     fit <- fit_to(few, seed = 1)
     exact <- left_out(few, fit_to)
     by_fold <- quietly(loo::kfold(fit, K = nrow(few), seed = 1))

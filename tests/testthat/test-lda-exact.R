@@ -621,14 +621,14 @@ test_that("sums by convolution are those over all assignments", {
 })
 
 test_that("posteriors in many topics by convolution are recovered", {
-  skip_on_cran()
+  skip_unless_extended()
   withr::local_seed(92)
-  for (case in fast_or("short_rows", names(convolution_cases))) {
+  for (case in names(convolution_cases)) {
     for (method in lda_test_methods) {
       model <- convolution_model(convolution_cases[[case]], method)
       sums <- topics_by_convolution(model)
       means <- t(replicate(
-        fast_or(60, 200), convolution_chain(model, sums, 60)
+        200, convolution_chain(model, sums, 60)
       ))
       z <- z_of_means(means, convolution_expectations(sums, model$k))
       expect_lt(max(abs(z)), max_z, label = paste(case, method))

@@ -528,12 +528,12 @@ random_walk <- function(x, y, c, start, scale, n) {
 }
 
 test_that("corrected, the means are those of a long Markov chain", {
+  skip_unless_extended()
   skip_if_not_installed("MASS")
-  skip_long()
   fit <- pima()
   x <- unname(model.matrix(fit))
   y <- as.integer(MASS::Pima.tr$type == "Yes")
-  n <- fast_or(3e4, 1e6)
+  n <- 1e6
   set.seed(20)
   chain <- random_walk(
     x, y, prior_summary(fit)$slope_variance, coef(fit), vcov(fit), n

@@ -161,7 +161,7 @@ used_by <- function(ahead, proposal) {
 
 test_that("steps are those of the twin", {
   skip_long()
-  n <- fast_or(30, 60)
+  n <- 60
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)

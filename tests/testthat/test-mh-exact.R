@@ -118,7 +118,9 @@ test_that("steps over blocks are what their formulas say", {
     target <- funnel_target(bounded)
     for (case in cases_of_all_kinds(target$gradient)) {
       # rounding: some 1e-15 of the terms of a ratio, and these are below 1e4
-      expect_lt(ratio_error(target, case, fast_or(10, 30)), 1e-10, label = case$label)
+      expect_lt(
+        ratio_error(target, case, fast_or(10, 30)), 1e-10, label = case$label
+      )
     }
   }
 })
@@ -270,7 +272,8 @@ test_that("flows balance on the transformed scale", {
 # ---- invariance --------------------------------------------------------------
 
 # Exact draws of the 5-d normal, moved by one sweep.
-normal_changes <- function(proposal, blocks = NULL, n = fast_or(600, 1500), density = NULL) {
+normal_changes <- function(proposal, blocks = NULL, n = fast_or(600, 1500),
+                           density = NULL) {
   target <- normal_target()
   cov <- target$cov / 1.3
   withr::with_seed(8, {
@@ -358,13 +361,13 @@ test_that("a block whose proposal is not corrected does not", {
 # ---- moments -----------------------------------------------------------------
 
 test_that("every proposal gives every target its moments", {
-  skip_long()
+  skip_unless_extended()
   for (name in names(mh_targets())) {
     target <- mh_targets()[[name]]
     proposals <- mh_proposals(target)
     for (kind in names(proposals)) {
       fit <- short_mh(target$log_density, target$init, proposals[[kind]],
-        draws = fast_or(500, 2000), burnin = fast_or(1000, 1500), thin = 2, chains = 4,
+        draws = 2000, burnin = 1500, thin = 2, chains = 4,
         seed = 2
       )
       z <- z_of_target(fit, target)
@@ -398,7 +401,7 @@ test_that("a proposal on whole numbers alone gives their probabilities", {
 })
 
 test_that("the notes' example has the autocorrelation of a diffusion", {
-  skip_long()
+  skip_unless_extended()
   centre <- c(4, 4)
   precision <- solve(matrix(c(1, 0.8, 0.8, 1), 2))
   a <- precision[1, 1]

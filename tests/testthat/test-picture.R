@@ -322,7 +322,7 @@ test_that("points of weight 0 have no bins, far ones do not make the axis", {
 })
 
 test_that("a value far below does not flatten the comparison of numbers", {
-  skip_long()
+  skip_unless_extended()
   fits <- lapply(1:3, function(k) {
     quietly(gibbs_gmm(
       faithful, k, draws = 100, burnin = 50, chains = 2, seed = 1,

@@ -89,7 +89,8 @@ test_that("a regression with a silent row is that without it", {
     expect_equal(own, of_fit(log_lik, less), ignore_attr = TRUE, info = name)
     expect_equal(of_fit(bayes_R2, with), of_fit(bayes_R2, less), info = name)
     judges <- list(
-      loo::loo, loo::waic, function(fit) loo::kfold(fit, K = fast_or(2, 4), seed = 1)
+      loo::loo, loo::waic,
+      function(fit) loo::kfold(fit, K = fast_or(2, 4), seed = 1)
     )
     for (judge in lapply(judges, function(f) {
       function(fit) suppressWarnings(f(fit))
@@ -170,7 +171,9 @@ test_that("a mixture with a row without values is that without it", {
   x[5, 1] <- NA
   holes <- rbind(NA, x)
   mixture <- function(x, k, ...) {
-    short(gibbs_gmm, x, k, na_action = "impute", ..., draws = fast_or(300, 1000))
+    short(
+      gibbs_gmm, x, k, na_action = "impute", ..., draws = fast_or(300, 1000)
+    )
   }
   for (k in 1:2) {
     forms <- c("full", "diagonal", "shared")

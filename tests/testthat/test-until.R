@@ -176,7 +176,8 @@ kill_everywhere <- function(kept) {
   copies <- 0
   # a copy of the directory as a kill would leave it, before some segments
   withr::local_options(probe.segment = function(state) {
-    if (file.exists(file.path(path, "data.rds")) && state$sweep %% fast_or(20, 4) == 0) {
+    if (file.exists(file.path(path, "data.rds")) &&
+          state$sweep %% fast_or(20, 4) == 0) {
       copies <<- copies + 1
       to <- file.path(folder, copies)
       dir.create(to)
