@@ -234,7 +234,7 @@ count_bar <- function(bar, design, p, rows, prior, name) {
     groups = as.double(length(bar$levels)),
     diagonal = as.double(design$diagonal), known = 1, half_t = 1,
     collapsed = 0, keep = 1, mean = numeric(p), precision = numeric(p),
-    df = as.double(prior$group_df),
+    df = as.double(prior$group_df[[name]]),
     scale = unname(as.double(prior$group_scale[[name]])), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p), fixed_at = rep(-1L, q),

@@ -118,13 +118,8 @@ complete_count_prior <- function(prior, family, design, bars, call) {
     )
   }
   if (length(bars) > 0L) {
-    done$group_df <- prior$group_df %||% 2
-    done$group_scale <- lapply(bars, function(bar) {
-      complete_each(
-        prior$group_scale, 2.5 * bar$reach, bar$bar, "group_scale",
-        "the terms before the bar", call
-      )
-    })
+    groups <- complete_group_fields(prior, bars, call)
+    done[names(groups)] <- groups
   }
   negbinomial <- family == "negbinomial"
   done["dispersion_df"] <- list(if (negbinomial) prior$dispersion_df %||% 2)
@@ -142,19 +137,10 @@ format.count_prior <- function(x, ...) {
     poisson = "y_i | w ~ Poisson(exp(x_i'w + o_i)),",
     negbinomial = "y_i | w, tau ~ NB(mean exp(x_i'w + o_i), size 1 / tau^2),"
   )[[x$family %||% "poisson"]]
-  of_bars <- is.list(x$group_scale)
-  coefficients <- as_logistic_prior(x)
-  if (of_bars) coefficients["group_scale"] <- list(NULL)
-  lines <- format(coefficients)
+  lines <- format(as_logistic_prior(x))
   lines[[1L]] <- sub("^.*,  w ~", paste0(mean, "  w ~"), lines[[1L]])
   c(
     lines,
-    if (of_bars) {
-      c("groups: sqrt(Sigma_kk) ~ half-t(df, A_k)    (Huang and Wand)",
-        paste0("  df = ", format_prior_value(x$group_df, "2")),
-        paste0("  A of ", names(x$group_scale), " = ",
-               vapply(x$group_scale, format_prior_value, "")))
-    },
     if (!identical(x$family, "poisson")) {
       c("dispersion: tau ~ half-t(df, A)",
         paste0("  df = ", format_prior_value(x$dispersion_df, "2")),

@@ -232,11 +232,11 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #' @param conf.level Number between 0 and 1, default 0.95: the mass of the
 #'   central credible interval from `conf.low` to `conf.high`.
 #' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.
-#' @param exponentiate `TRUE`: odds ratios of a logistic regression with the
-#'   logit link, `exp()` of `estimate`, `conf.low` and `conf.high` of each
-#'   coefficient. `std.error` remains that of the coefficient, as in broom, and
-#'   other rows, such as standard deviations of groups, remain as they are.
-#'   Default `FALSE`.
+#' @param exponentiate `TRUE`: ratios of odds of a logistic regression with the
+#'   logit link, or of means of counts: `exp()` of `estimate`, `conf.low` and
+#'   `conf.high` of each coefficient. `std.error` remains that of the
+#'   coefficient, as in broom, and other rows, such as standard deviations of
+#'   groups, remain as they are. Default `FALSE`.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`
@@ -248,7 +248,8 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
 #'   (the least), `converged` and `elapsed` (seconds).
 #' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
-#'   for `exponentiate = TRUE` where coefficients are not log-odds.
+#'   for `exponentiate = TRUE` where coefficients are not log-odds or logs of
+#'   ratios.
 #' @seealso [summary.gibbsite_fit()], [converged()],
 #'   [draws_of()] for the draws.
 #' @examples
@@ -295,9 +296,11 @@ check_exponentiate <- function(x, fit, call = rlang::caller_env()) {
   x <- check_flag(x, arg = "exponentiate", call = call)
   if (x && !isTRUE(has_ratios(fit_part(fit, "model")))) {
     abort_argument(
-      c("{.arg exponentiate} must be `FALSE` for this fit: it has no log-odds.",
-        i = "Odds ratios are those of {.fn gibbs_logistic} and
-             {.fn laplace_logistic} with the logit link."),
+      c("{.arg exponentiate} must be `FALSE` for this fit: its coefficients are
+         not on the scale of a logarithm.",
+        i = "Ratios of odds are those of {.fn gibbs_logistic} and
+             {.fn laplace_logistic} with the logit link, ratios of means those
+             of {.fn gibbs_count}."),
       call = call
     )
   }

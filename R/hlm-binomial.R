@@ -86,18 +86,8 @@ complete_group_prior <- function(prior, frame, layout, call) {
       call = call
     )
   }
-  fields <- c("group_df", "group_scale")
-  bars <- Map(function(design, name) {
-    own <- bar_prior(prior, name, names(layout), call, fields)
-    list(
-      group_df = own$group_df %||% 2,
-      group_scale = complete_each(
-        own$group_scale, 2.5 * design$reach, design$bar, "group_scale",
-        "the terms before the bar", call
-      )
-    )
-  }, layout, names(layout))
-  done[fields] <- lapply(fields, function(field) lapply(bars, `[[`, field))
+  groups <- complete_group_fields(prior, layout, call)
+  done[names(groups)] <- groups
   done
 }
 

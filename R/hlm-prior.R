@@ -166,6 +166,25 @@ bar_prior <- function(prior, name, names, call, fields = c("df", "scale")) {
   prior
 }
 
+# list(group_df, group_scale), each by bar, with the defaults filled in. layout:
+# of hlm_design() by the names of the bars.
+complete_group_fields <- function(prior, layout, call) {
+  fields <- c("group_df", "group_scale")
+  bars <- Map(function(design, name) {
+    own <- bar_prior(prior, name, names(layout), call, fields)
+    list(
+      group_df = own$group_df %||% 2,
+      group_scale = complete_each(
+        own$group_scale, 2.5 * design$reach, design$bar, "group_scale",
+        "the terms before the bar", call
+      )
+    )
+  }, layout, names(layout))
+  stats::setNames(
+    lapply(fields, function(field) lapply(bars, `[[`, field)), fields
+  )
+}
+
 # A line for each bar of a list.
 format_each_bar <- function(name, x, ...) {
   if (!is.list(x)) {

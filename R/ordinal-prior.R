@@ -91,18 +91,8 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
     )
   }
   if (length(bars) > 0L) {
-    fields <- c("group_df", "group_scale")
-    own <- Map(function(bar, name) {
-      given <- bar_prior(prior, name, names(bars), call, fields)
-      list(
-        group_df = given$group_df %||% 2,
-        group_scale = complete_each(
-          given$group_scale, 2.5 * bar$reach, bar$bar, "group_scale",
-          "the terms before the bar", call
-        )
-      )
-    }, bars, names(bars))
-    done[fields] <- lapply(fields, function(field) lapply(own, `[[`, field))
+    groups <- complete_group_fields(prior, bars, call)
+    done[names(groups)] <- groups
   }
   structure(
     c(done, list(

@@ -520,7 +520,7 @@ test_that("odds ratios are refused where there are none", {
   for (fit in list(probit, normal, general)) {
     cnd <- rlang::catch_cnd(tidy(fit, exponentiate = TRUE))
     expect_s3_class(cnd, "gibbsite_error_argument")
-    expect_match(conditionMessage(cnd), "it has no log-odds", fixed = TRUE)
+    expect_match(conditionMessage(cnd), "scale of a logarithm", fixed = TRUE)
     expect_identical(tidy(fit, exponentiate = FALSE), tidy(fit))
   }
   expect_error(tidy(probit, exponentiate = NA),
