@@ -62,7 +62,7 @@ model_words.default <- function(model) {
     if (any(nchar(words) > 60L)) paste0(substr(words, 1L, 57L), "...") else
       words,
     if (link != "logit") paste0("link = \"", link, "\""),
-    if (!is.null(family)) paste0("family = \"", family, "\""),
+    if (identical(family, "negbinomial")) "family = \"negbinomial\"",
     if (!is.null(model$design$errors)) {
       paste0("errors = \"", model$design$errors, "\"")
     }
