@@ -133,15 +133,15 @@ static size_t deviation_count(const hlm_data *bar, size_t bars) {
   return sum;
 }
 
-static hlm_state unpack_bars_state(SEXP list, const hlm_data *bar,
-                                   size_t bars) {
+static hlm_state unpack_bars_state(SEXP list, const hlm_data *bar, size_t bars,
+                                   size_t p) {
   size_t factors = 0;
   for (size_t f = 0; f < bars; f++)
     factors += bar[f].q * bar[f].q;
   hlm_state state;
   state.factor = finite_numbers(list, "factor", factors);
   state.beta = args_doubles(list, "beta", 1);
-  state.b = finite_numbers(list, "b", bar->p);
+  state.b = finite_numbers(list, "b", p);
   state.u = finite_numbers(list, "u", deviation_count(bar, bars));
   if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
     Rf_error("`beta` must be positive");
@@ -168,7 +168,7 @@ SEXP C_hlm_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
   const hlm_data data = unpack_data(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_bars_state(copy, &data, 1);
+  const hlm_state state = unpack_bars_state(copy, &data, 1, data.p);
   hlm_model model;
   open_model(&model, &data, &state);
   const scan_model scan = {&model, hlm_sweep, hlm_record};
@@ -282,7 +282,7 @@ SEXP C_hlm_crossed_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const hlm_crossed_data data = unpack_crossed(data_list);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars);
+  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars, data.p);
   hlm_model *bar = (hlm_model *)R_alloc(data.bars, sizeof *bar);
   void **bar_work = (void **)R_alloc(data.bars, sizeof *bar_work);
   for (size_t f = 0; f < data.bars; f++)
@@ -487,7 +487,7 @@ SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   hlm_latent_data data = unpack_latent(data_list, &bar);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
-  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars);
+  const hlm_state state = unpack_bars_state(copy, data.bar, data.bars, data.p);
   open_response(args_element(data_list, "response"), copy, &data, bar);
   hlm_latent model;
   hlm_latent_open(&model, &data, &state, work_of(hlm_latent_work_size(&data)));
@@ -580,7 +580,7 @@ SEXP C_hlm_count_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const hlm_count_state state = {
-    unpack_bars_state(copy, data.groups.bar, data.groups.bars),
+    unpack_bars_state(copy, data.groups.bar, data.groups.bars, data.groups.p),
     args_doubles(copy, "dispersion", 1), args_doubles(copy, "sweep", 1),
     args_doubles(copy, "counts", 8)};
   if (!(*state.dispersion > 0.0 && R_FINITE(*state.dispersion)))
