@@ -496,6 +496,7 @@ earlier_fields <- list(
   lm_prior = c(
     a = "slope_shape", b = "slope_rate", c = "noise_shape", d = "noise_rate"
   ),
+  hlm_prior = character(),
   logistic_prior = c(
     c = "slope_variance", intercept_c = "intercept_variance"
   ),
@@ -519,8 +520,15 @@ with_renewed_prior <- function(model) {
   }
   fields <- unclass(prior)
   known <- names(fields) %in% names(earlier_fields[[class]])
-  if (!any(known) && !startsWith(class, "bmf_")) {
+  # there were no t errors
+  normal <- class %in% c("lm_prior", "hlm_prior") && !"nu" %in% names(fields)
+  if (!any(known) && !normal && !startsWith(class, "bmf_")) {
     return(model)
+  }
+  if (normal) {
+    at <- match("intercept_sd", names(fields))
+    fields <- append(fields, list(nu = NULL), at)
+    known <- append(known, FALSE, at)
   }
   names(fields)[known] <- earlier_fields[[class]][names(fields)[known]]
   if (startsWith(class, "bmf_")) {
