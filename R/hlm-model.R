@@ -194,8 +194,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
       df = as.double(prior$df), scale = as.double(prior$scale),
       shape = if (design$known) 0 else prior$nu0 / 2,
       rate = if (design$known) 0 else prior$nu0 * prior$sigma0^2 / 2,
-      n = as.double(length(y)), log_weights = sum(log(weights)), unit = scaled$unit,
-      column_mean = scaled$middle, centre = measured$centre,
+      n = as.double(length(y)), log_weights = sum(log(weights)),
+      unit = scaled$unit, column_mean = scaled$middle, centre = measured$centre,
       intercept_at = as.double(if (intercept) design$intercept - 1 else p),
       fixed_at = as.integer(fixed_at)
     )

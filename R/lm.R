@@ -92,9 +92,9 @@
 #' By default each chain starts at values of \eqn{\lambda}{lambda} and
 #' \eqn{\beta}{beta} from the least squares fit, each multiplied by a random
 #' factor between 1/10 and 10. An entry of `inits` is a list with any of
-#' `lambda`, `sigma` and, with t errors, `nu`, positive numbers. Nothing else is needed: the first
-#' sweep draws the coefficients from these. With the horseshoe it has `tau`
-#' instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
+#' `lambda`, `sigma` and, with t errors, `nu`, positive numbers. Nothing else is
+#' needed: the first sweep draws the coefficients from these. With the horseshoe
+#' it has `tau` instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
 #' factor, and the scales of the slopes start at 1.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.

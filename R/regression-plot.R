@@ -43,8 +43,8 @@
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
-#' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the left the least squares
-#'   estimate of the coefficient from the rows of the group alone, on the right
+#' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the left
+#'   the least squares estimate of the coefficient from the rows of the group alone, on the right
 #'   its posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
 #'   left out if its rows do not determine its estimates.

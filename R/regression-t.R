@@ -17,7 +17,8 @@ response_family.t_response <- function(response) {
 #' @exportS3Method
 response_scale.t_response <- function(response, draws) {
   cbind(
-    sigma = unname(draws[, "sigma"]), nu = response$nu %||% unname(draws[, "nu"])
+    sigma = unname(draws[, "sigma"]),
+    nu = response$nu %||% unname(draws[, "nu"])
   )
 }
 

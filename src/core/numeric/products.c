@@ -15,7 +15,7 @@ void products_predictors(const double *x, size_t n, size_t p, const double *w,
     const size_t count = draws - s < TILE ? draws - s : TILE;
     for (size_t i = 0; i < n; i++)
       LANES_CHOOSE(row)
-      (w + s, draws, count, x + i, n, p, offset ? offset[i] : 0.0,
-       out + draws * i + s);
+    (w + s, draws, count, x + i, n, p, offset ? offset[i] : 0.0,
+     out + draws * i + s);
   }
 }
