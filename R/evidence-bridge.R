@@ -199,7 +199,9 @@ model_unbounded.default <- function(model, given, call) {
   if (is.null(known)) {
     abort_no_evidence(
       model, "the posterior density of what the fit stores is not known",
-      c("With the horseshoe prior the local scales are not stored.",
+      c(if (identical(model$prior$type, "horseshoe")) {
+          "With the horseshoe prior the local scales are not stored."
+        },
         "Compare fits by {.fn loo} or {.fn kfold}."),
       call
     )
