@@ -136,7 +136,7 @@ fit("seizures", gibbs_count(
 fit("tenants", gibbs_ordinal(
   Sat ~ Infl + Type, MASS::housing, weights = Freq, seed = 1
 ))
-fit("phones", gibbs_lm(calls ~ year, as.data.frame(MASS::phones), errors = "t",
+fit("robust", gibbs_lm(calls ~ year, as.data.frame(MASS::phones), errors = "t",
                        seed = 1))
 fit("comparison", compare(
   laplace = logistic, gibbs = gibbs_logistic(type ~ ., MASS::Pima.tr, seed = 1)
@@ -339,7 +339,7 @@ draw("seizures-groups", plot(seizures))
 draw("tenants-response", plot(tenants, type = "response"),
      "Ordered categories: their probabilities along a factor")
 draw("tenants-coefficients", plot(tenants))
-draw("phones-response", plot(phones),
+draw("robust-response", plot(robust),
      "Linear regression with t errors: a line that outliers do not move")
 draw("comparison", plot(comparison),
      "Two posteriors beside each other: an approximation and exact draws")
@@ -423,7 +423,7 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     logistic_gibbs = "coefficients",
     logistic_counts = c("response", "calibration"),
     seizures = c("groups", "coefficients"),
-    tenants = c("response", "coefficients"), phones = "response"
+    tenants = c("response", "coefficients"), robust = "response"
   )
   for (of in names(own)) {
     for (type in own[[of]]) {
