@@ -227,23 +227,6 @@ ordinal_moments <- function(kept, latent) {
   list(mean = values[[length(values)]] - before, variance = variance)
 }
 
-# pnorm(high) - pnorm(low), on the side of the smaller tail.
-between <- function(low, high) {
-  flip <- low > 0
-  stats::pnorm(ifelse(flip, -low, high)) -
-    stats::pnorm(ifelse(flip, -high, low))
-}
-
-# Its logarithm.
-log_between <- function(low, high) {
-  flip <- low > 0
-  from <- ifelse(flip, -high, low)
-  to <- ifelse(flip, -low, high)
-  top <- stats::pnorm(to, log.p = TRUE)
-  fall <- stats::pnorm(from, log.p = TRUE) - top
-  top + ifelse(fall > -log(2), log(-expm1(fall)), log1p(-exp(fall)))
-}
-
 ordinal_log_density <- function(kept, value, latent) {
   draws <- nrow(latent$mean)
   code <- match(value, kept$model$response$values)

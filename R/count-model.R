@@ -1,63 +1,18 @@
 # The model behind gibbs_count(): its fields, states and starting values, of
 # fixed effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
 
-# ---- Frames ------------------------------------------------------------------
-
-# The frame of a formula, with `bars` if it has any. user_call: that of
-# gibbs_count().
-count_frame <- function(formula, data, user_call, action, contrasts, env,
-                        call) {
-  others <- c("lme4::glmer", "brms::brm")
-  if (!has_bar(formula)) {
-    check_model_formula(formula, "gibbs_count", others, call)
-    made <- regression_frame(formula, data, user_call, action, env, call)
-    return(lm_frame(formula_parts(made, contrasts, as_events, call), call))
-  }
-  parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(parsed$flat, "gibbs_count", others, call)
-  user_call$formula <- parsed$with_group
-  made <- regression_frame(
-    parsed$with_group, data, user_call, action, env, call
-  )
-  response <- as_events(
-    stats::model.response(made$frame), deparse1(formula[[2L]]), call
-  )
-  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
-  frame$known <- TRUE
-  if (is.null(frame$bars)) {
-    own <- c("z", "group", "levels", "group_ids", "group_name", "group_expr",
-             "diagonal", "bar_terms")
-    frame$bars <- stats::setNames(list(frame[own]), frame$group_name)
-    frame <- frame[setdiff(names(frame), own)]
-  }
-  frame
-}
-
 # ---- The model ---------------------------------------------------------------
 
 count_model <- function(frame, family, prior, call) {
   used <- rows_used(frame)
-  if (!any(used)) {
-    abort_argument(
-      "There are no observations with a weight above 0.",
-      call = call, class = "empty"
-    )
-  }
+  check_any_used(used, call)
   columns <- colnames(frame$x) %||% character()
   grouped <- !is.null(frame$bars)
   if (length(columns) == 0L && !grouped) {
     abort_argument("The model has no coefficients.", call = call)
   }
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
-  layout <- if (grouped) {
-    lapply(bar_frames(frame), hlm_design, used, weights, call)
-  } else {
-    check_square_size(
-      length(columns), 2, "The precision matrix of the coefficients has",
-      "Use fewer columns", call
-    )
-  }
-  check_count_names(columns, call)
+  layout <- bars_layout(frame, length(columns), call)
+  check_none_taken(intersect(c("dispersion", "log_lik"), columns), call)
   found <- describe_design(
     frame$x, columns, measure_columns(frame$x, as.double(used)), call
   )
@@ -66,18 +21,6 @@ count_model <- function(frame, family, prior, call) {
   model <- count_model_of(frame, family, prior, layout)
   if (grouped) say_aliased(model)
   model
-}
-
-check_count_names <- function(columns, call) {
-  taken <- intersect(c("dispersion", "log_lik"), columns)
-  if (length(taken) > 0L) {
-    abort_argument(
-      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
-         fit has a quantity of this name.",
-        i = "Rename the variable."),
-      call = call
-    )
-  }
 }
 
 # Without a prior a coefficient needs counts above 0 that bound it: there is no
@@ -123,59 +66,14 @@ check_count_bounds <- function(frame, prior, columns, call) {
 }
 
 count_model_of <- function(frame, family, prior, layout) {
-  grouped <- !is.null(frame$bars)
-  n <- sum(rows_used(frame))
   name <- c(poisson = "Poisson", negbinomial = "Negative binomial")[[family]]
-  title <- paste(
-    if (grouped) paste("Hierarchical", tolower1(name)) else name, "regression"
-  )
-  fixed <- colnames(frame$x) %||% character()
-  levels <- lapply(frame$bars, `[[`, "levels")
-  bars <- paste0(lengths(levels), " ", names(levels), recycle0 = TRUE)
-  columns <- if (grouped) crossed_columns(frame, layout) else {
-    c(fixed, "log_lik")
-  }
-  if (family == "negbinomial") {
-    columns <- append(
-      columns, "dispersion", match("log_lik", columns) - 1L
-    )
-  }
-  new_model(
-    if (grouped) {
-      c("hlm_count_model", "hlm_crossed_model", "hlm_model")
-    } else {
-      "count_model"
-    },
-    name = "gibbs_count", fit_class = regression_class("gibbs_count"),
-    title = title,
-    headline = paste0(
-      title, ": ", paste(c(
-        counted(length(fixed), if (grouped) "fixed effect" else "coefficient"),
-        bars, counted(n, "observation")
-      ), collapse = ", ")
-    ),
-    data = count_data(frame, family, prior, layout), data_part = "frame",
-    prior = prior, nobs = n, columns = columns,
-    cures = if (grouped) {
-      paste(
-        "Groups with few observations say little about the covariance of",
-        "their effects: use fewer terms before the bar, or a prior with a",
-        "smaller `group_scale`: see ?count_prior."
-      )
-    } else {
-      "Try a prior with smaller variances: see ?count_prior."
-    },
-    coefficients = fixed, layout = layout,
-    levels = if (grouped) levels, group_name = if (grouped) names(levels),
-    design = c(
-      if (grouped) crossed_design_of(frame) else lm_design_of(frame),
-      list(family = family)
-    ),
-    frame = frame
+  bars_model(
+    frame, layout, "count_model", "events_model", "gibbs_count",
+    paste(name, "regression"), if (family == "negbinomial") "dispersion",
+    count_data(frame, family, prior, layout), prior,
+    design = list(family = family)
   )
 }
-
-tolower1 <- function(word) if (word == "Poisson") word else tolower(word)
 
 # What C reads, as core/hlm/hlm_count.h describes.
 count_data <- function(frame, family, prior, layout) {
@@ -188,7 +86,13 @@ count_data <- function(frame, family, prior, layout) {
   quadratic <- prior_precision(as_logistic_prior(prior))
   precision <- quadratic$precision
   bars <- lapply(names(frame$bars), function(name) {
-    count_bar(frame$bars[[name]], layout[[name]], p, rows, prior, name)
+    bar <- bar_groups(
+      frame$bars[[name]], layout[[name]], rows, prior$group_df[[name]],
+      prior$group_scale[[name]]
+    )
+    # in the order of the groups
+    bar$bar <- as.double(matrix(bar$bar, bar$q)[, bar$row + 1L])
+    c(bar_fixed_effects(numeric(p), numeric(p)), bar)
   })
   list(
     count = as.double(length(bars)), p = as.double(p),
@@ -224,33 +128,10 @@ count_start <- function(x, y, weights, offset) {
   start
 }
 
-# Prior and rows of a bar.
-count_bar <- function(bar, design, p, rows, prior, name) {
-  group <- bar$group[rows]
-  order <- order(group)
-  q <- ncol(bar$z)
-  list(
-    q = as.double(q), p = as.double(p),
-    groups = as.double(length(bar$levels)),
-    diagonal = as.double(design$diagonal), known = 1, half_t = 1,
-    collapsed = 0, keep = 1, mean = numeric(p), precision = numeric(p),
-    df = as.double(prior$group_df[[name]]),
-    scale = unname(as.double(prior$group_scale[[name]])), shape = 0, rate = 0,
-    unit = rep(1, p), column_mean = numeric(p), centre = 0,
-    intercept_at = as.double(p), fixed_at = rep(-1L, q),
-    first = c(0L, cumsum(tabulate(group, length(bar$levels)))),
-    row = order - 1L,
-    bar = as.double(t(bar$z[rows[order], , drop = FALSE]))
-  )
-}
-
 #' @exportS3Method
-model_response.count_model <- function(model) {
+model_response.events_model <- function(model) {
   events_response(model$design$family)
 }
-
-#' @exportS3Method
-model_response.hlm_count_model <- model_response.count_model
 
 #' @exportS3Method
 model_comparable.count_model <- function(model) comparable_regression(model)
@@ -290,11 +171,7 @@ predictor_parameters.count_model <- function(model) {
 # The first sweep draws b. `covariances`: of each bar, NULL without groups.
 count_state <- function(model, covariances, dispersion,
                         b = model$data$start) {
-  base <- if (is.null(covariances)) {
-    list(factor = numeric(), u = numeric())
-  } else {
-    crossed_state(model, covariances, 1)[c("factor", "u")]
-  }
+  base <- state_of_bars(model, covariances)
   list(
     sweep = 0, factor = base$factor, beta = 1, b = as.double(b), u = base$u,
     dispersion = as.double(dispersion), counts = numeric(8L)
@@ -319,23 +196,13 @@ model_start.count_model <- function(model, init) {
 #' @exportS3Method
 model_start.hlm_count_model <- function(model, init) {
   dispersion <- start_dispersion(model, init)
-  default <- Map(function(bar, design) {
-    q <- length(design$bar)
-    diag((exp(stats::runif(q, -1, 1) * log(10)) * bar$scale / 2.5)^2, q)
-  }, model$data$bars, model$layout)
-  names(default) <- names(model$layout)
-  count_state(
-    model, utils::modifyList(default, init$Sigma %||% list()), dispersion
-  )
+  count_state(model, start_bar_covariances(model, init), dispersion)
 }
 
 #' @exportS3Method
-model_sweeps.count_model <- function(model, state, n, control) {
+model_sweeps.events_model <- function(model, state, n, control) {
   .Call(C_hlm_count_sweeps, model$data, state, n, control)
 }
-
-#' @exportS3Method
-model_sweeps.hlm_count_model <- model_sweeps.count_model
 
 #' @exportS3Method
 model_check_init.count_model <- function(model, init, where, call) {
@@ -376,7 +243,7 @@ model_check_init.hlm_count_model <- function(model, init, where, call) {
 model_init_from_state.count_model <- function(model, state) {
   list(
     coefficients = state$b,
-    dispersion = if (model$data$negbinomial == 1) state$dispersion
+    dispersion = dispersion_of(model, state)
   )
 }
 
@@ -384,13 +251,13 @@ model_init_from_state.count_model <- function(model, state) {
 model_init_from_state.hlm_count_model <- function(model, state) {
   list(
     Sigma = crossed_covariances(model, state),
-    dispersion = if (model$data$negbinomial == 1) state$dispersion
+    dispersion = dispersion_of(model, state)
   )
 }
 
 # Of the fixed effects, and of those of groups.
 #' @exportS3Method
-model_acceptance.count_model <- function(model, state) {
+model_acceptance.events_model <- function(model, state) {
   blocks <- c("coefficients", if (has_groups(model)) "groups")
   at <- list(1:4, 5:8)[seq_along(blocks)]
   memory_table(blocks, lapply(at, function(own) {
@@ -398,13 +265,10 @@ model_acceptance.count_model <- function(model, state) {
   }))
 }
 
-#' @exportS3Method
-model_acceptance.hlm_count_model <- model_acceptance.count_model
-
 # ---- The joint distribution --------------------------------------------------
 
 #' @exportS3Method
-draw_prior.count_model <- function(model) {
+draw_prior.events_model <- function(model) {
   data <- model$data
   root <- chol(matrix(data$precision, data$p))
   b <- data$mean + backsolve(root, stats::rnorm(data$p))
@@ -418,63 +282,35 @@ draw_prior.count_model <- function(model) {
   state
 }
 
-#' @exportS3Method
-draw_prior.hlm_count_model <- draw_prior.count_model
-
-count_predictor <- function(model, state) {
-  if (has_groups(model)) {
-    return(crossed_predictor(model, state))
-  }
-  drop(model$frame$x %*% state$b) + (model$frame$offset %||% 0)
+# NULL for Poisson counts.
+dispersion_of <- function(model, state) {
+  if (model$data$negbinomial == 1) state$dispersion
 }
 
 #' @exportS3Method
-simulate_data.count_model <- function(model, state) {
-  eta <- matrix(count_predictor(model, state), 1L)
+simulate_data.events_model <- function(model, state) {
+  eta <- matrix(eta_of_state(model$frame, state), 1L)
   drop(response_draw(
-    model_response(model), eta, NULL,
-    if (model$data$negbinomial == 1) state$dispersion
+    model_response(model), eta, NULL, dispersion_of(model, state)
   ))
 }
 
-#' @exportS3Method
-simulate_data.hlm_count_model <- simulate_data.count_model
-
 # `data`: the counts, one for each row of the fit's data.
 #' @exportS3Method
-set_data.count_model <- function(model, data, call = rlang::caller_env()) {
+set_data.events_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "count regression", function(frame, ...) {
     count_model_of(frame, model$design$family, model$prior, model$layout)
   }, call, function(y) as_events(y, "data", call, Inf))
 }
 
 #' @exportS3Method
-set_data.hlm_count_model <- set_data.count_model
-
-count_log_lik_sum <- function(model, state) {
-  used <- rows_used(model$frame)
-  eta <- matrix(count_predictor(model, state)[used], 1L)
-  sum(response_log_lik(
-    model_response(model), eta, frame_rows(model$frame, which(used)),
-    if (model$data$negbinomial == 1) state$dispersion
-  ))
-}
-
-#' @exportS3Method
-model_quantities.count_model <- function(model, state) {
+model_quantities.events_model <- function(model, state) {
+  dispersion <- dispersion_of(model, state)
   c(
-    stats::setNames(state$b, model$coefficients),
-    dispersion = if (model$data$negbinomial == 1) state$dispersion,
-    log_lik = count_log_lik_sum(model, state)
-  )
-}
-
-#' @exportS3Method
-model_quantities.hlm_count_model <- function(model, state) {
-  c(
-    bars_quantities(model, state),
-    dispersion = if (model$data$negbinomial == 1) state$dispersion,
-    log_lik = count_log_lik_sum(model, state)
+    model_effects(model, state), dispersion = dispersion,
+    log_lik = log_lik_of_state(
+      model, eta_of_state(model$frame, state), dispersion
+    )
   )
 }
 
@@ -546,19 +382,14 @@ count_log_prior <- function(model, x) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.count_model <- function(model) "observation"
+model_fold_kinds.events_model <- function(model) "observation"
 
 #' @exportS3Method
-model_fold.count_model <- function(model, held, by) {
+model_fold.events_model <- function(model, held, by) {
   frame <- model$frame
   rows <- which(rows_used(frame))[held]
   train <- count_model_of(
     without_rows(frame, rows), model$design$family, model$prior, model$layout
   )
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
-
-#' @exportS3Method
-model_fold.hlm_count_model <- model_fold.count_model

@@ -79,15 +79,6 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
   )
 }
 
-# The fields of the coefficients and of groups, as logistic_prior() has them.
-as_logistic_prior <- function(prior) {
-  own <- c("dispersion_df", "dispersion_scale", "family")
-  structure(
-    unclass(prior)[setdiff(names(prior), own)],
-    class = c("logistic_prior", "gibbsite_prior")
-  )
-}
-
 # The prior with every field filled in. design: of describe_design(); bars: a
 # list of hlm_design(), NULL without groups.
 complete_count_prior <- function(prior, family, design, bars, call) {

@@ -145,9 +145,7 @@ response_variance.count_response <- function(response, eta, scale) {
 #' @exportS3Method
 new_observations.count_response <- function(response, at, size, scale, tails) {
   square <- (scale %||% 0)^2
-  # a normal eta by some of its quantiles
-  count <- if (is.null(at$sd)) 1 else max(15, ceiling(1000 / nrow(at$mean)))
-  z <- stats::qnorm((seq_len(count) - 0.5) / count)
+  z <- if (is.null(at$sd)) 0 else normal_points(nrow(at$mean))
   table <- vapply(seq_len(ncol(at$mean)), function(i) {
     sd <- if (is.null(at$sd)) numeric(nrow(at$mean)) else at$sd[, i]
     own <- response_moments(response, at$mean[, i], sd)
@@ -157,7 +155,7 @@ new_observations.count_response <- function(response, at, size, scale, tails) {
       whole$mean, sqrt(whole$sd^2 + mean(variance)),
       count_quantiles(
         response, exp(as.vector(at$mean[, i] + outer(sd, z))),
-        rep(scale, count), tails
+        rep(scale, length(z)), tails
       )
     )
   }, numeric(4))

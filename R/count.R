@@ -149,9 +149,10 @@ gibbs_count <- function(formula, data, family = c("poisson", "negbinomial"),
   running <- running_of(call, keep_choices = character())
   user_call <- call_with_formula(match.call(), formula, "gibbs_count")
   action <- check_na_action(na_action, call)
-  frame <- count_frame(
-    formula, if (!missing(data)) data, user_call, action, contrasts,
-    parent.frame(), call
+  frame <- frame_with_bars(
+    formula, if (!missing(data)) data, user_call, "gibbs_count",
+    c("lme4::glmer", "brms::brm"), as_events, action, contrasts, parent.frame(),
+    call
   )
   run_chains(
     count_model(frame, family, prior, call), running, user_call, call

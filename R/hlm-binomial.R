@@ -123,20 +123,6 @@ binomial_cures <- paste(
 hlm_binomial_data <- function(frame, prior, design) {
   used <- which(rows_used(frame))
   rows <- used[order(frame$group[used])]
-  c(
-    latent_bar(frame, prior, design), list(
-      first = c(0L, cumsum(tabulate(frame$group[used], length(frame$levels)))),
-      bar = as.double(t(frame$z[rows, , drop = FALSE])),
-      fixed = as.double(t(frame$x[rows, , drop = FALSE])),
-      success = as.double(frame$success[rows]),
-      total = as.double(frame$total[rows]),
-      offset = as.double(frame$offset[rows]), constant = frame$constant
-    )
-  )
-}
-
-# What C reads of a bar but its rows, as core/hlm/hlm.h describes.
-latent_bar <- function(frame, prior, design) {
   p <- length(design$columns)
   list(
     q = as.double(length(design$bar)), p = as.double(p),
@@ -150,7 +136,13 @@ latent_bar <- function(frame, prior, design) {
     scale = unname(as.double(prior$group_scale)), shape = 0, rate = 0,
     unit = rep(1, p), column_mean = numeric(p), centre = 0,
     intercept_at = as.double(p),
-    fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L)
+    fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L),
+    first = c(0L, cumsum(tabulate(frame$group[used], length(frame$levels)))),
+    bar = as.double(t(frame$z[rows, , drop = FALSE])),
+    fixed = as.double(t(frame$x[rows, , drop = FALSE])),
+    success = as.double(frame$success[rows]),
+    total = as.double(frame$total[rows]),
+    offset = as.double(frame$offset[rows]), constant = frame$constant
   )
 }
 
@@ -257,7 +249,7 @@ with_binomial_responses <- function(model, data, model_of, call) {
 #' @exportS3Method
 model_quantities.hlm_binomial_model <- function(model, state) {
   eta <- state_predictor(model, state)
-  c(group_quantities(model, state), log_lik = share_sum(model, eta))
+  c(model_effects(model, state), log_lik = share_sum(model, eta))
 }
 
 #' @exportS3Method
@@ -276,9 +268,7 @@ fold_of_trials <- function(model, rows, model_of) {
   rest$total[rows] <- 0
   rest$success[rows] <- 0
   train <- model_of(rest, model$prior, model$layout)
-  test <- train
-  test$frame <- frame_rows(model$frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
 
 # ---- The density of groups ---------------------------------------------------

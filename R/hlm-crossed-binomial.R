@@ -31,27 +31,18 @@ hlm_crossed_binomial_model_of <- function(frame, prior, layout) {
 # What C reads, as core/hlm/hlm_latent.h describes.
 crossed_binomial_data <- function(frame, prior, layout) {
   used <- rows_used(frame)
-  bars <- Map(function(frame, design, df, scale) {
-    own <- prior
-    own$group_df <- df
-    own$group_scale <- scale
-    group <- frame$group[used]
-    bar <- latent_bar(frame, own, design)
-    # the deviations are stored without the fixed effects
-    bar$fixed_at <- rep(-1L, length(design$bar))
-    c(bar, list(
-      first = c(0L, cumsum(tabulate(group, length(frame$levels)))),
-      row = order(group) - 1L,
-      bar = as.double(t(frame$z[used, , drop = FALSE]))
-    ))
-  }, bar_frames(frame), layout, prior$group_df, prior$group_scale)
+  common <- bar_fixed_effects(prior_means(prior), 1 / prior$slope_variance)
+  bars <- Map(function(bar, design, df, scale) {
+    c(common, bar_groups(bar, design, which(used), df, scale))
+  }, frame$bars, layout, prior$group_df, prior$group_scale)
   list(
-    count = as.double(length(bars)), p = bars[[1L]]$p, n = as.double(sum(used)),
+    count = as.double(length(bars)), p = common$p, n = as.double(sum(used)),
     known = 1, bars = unname(bars),
     fixed = as.double(t(frame$x[used, , drop = FALSE])),
     offset = as.double(frame$offset[used]), constant = frame$constant,
     nesting = nestings(frame, layout), response = binomial_data(list(
-      probit = bars[[1L]]$probit, success = as.double(frame$success[used]),
+      probit = as.double(frame$link == "probit"),
+      success = as.double(frame$success[used]),
       total = as.double(frame$total[used])
     ))
   )
@@ -65,9 +56,7 @@ model_response.hlm_crossed_binomial_model <- function(model) {
 # As model_start.hlm_binomial_model(), for each bar.
 #' @exportS3Method
 model_start.hlm_crossed_binomial_model <- function(model, init) {
-  default <- lapply(model$data$bars, start_covariance)
-  names(default) <- names(model$layout)
-  crossed_state(model, utils::modifyList(default, init$Sigma %||% list()), 1)
+  crossed_state(model, start_bar_covariances(model, init), 1)
 }
 
 #' @exportS3Method
@@ -83,7 +72,7 @@ model_notes.hlm_crossed_binomial_model <- function(model, fit, table) {
 # In the form of set_data().
 #' @exportS3Method
 simulate_data.hlm_crossed_binomial_model <- function(model, state) {
-  simulated_successes(model, crossed_predictor(model, state))
+  simulated_successes(model, eta_of_state(model$frame, state))
 }
 
 # `data`: the response, one for each row of the fit's data.
@@ -96,8 +85,8 @@ set_data.hlm_crossed_binomial_model <- function(model, data,
 #' @exportS3Method
 model_quantities.hlm_crossed_binomial_model <- function(model, state) {
   c(
-    bars_quantities(model, state),
-    log_lik = share_sum(model, crossed_predictor(model, state))
+    model_effects(model, state),
+    log_lik = share_sum(model, eta_of_state(model$frame, state))
   )
 }
 

@@ -401,20 +401,7 @@ draw_prior.hlm_crossed_model <- function(model) {
 # One response for each row.
 #' @exportS3Method
 simulate_data.hlm_crossed_model <- function(model, state) {
-  crossed_predictor(model, state) + response_noise(model$frame, state$beta)
-}
-
-# o + x'b + sum z'u of each row.
-crossed_predictor <- function(model, state) {
-  frame <- model$frame
-  eta <- drop(frame$x %*% state$b) + (frame$offset %||% 0)
-  places <- model_places(model)
-  for (f in seq_along(places)) {
-    bar <- frame$bars[[f]]
-    u <- matrix(state$u[places[[f]]], ncol(bar$z))
-    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
-  }
-  eta
+  eta_of_state(model$frame, state) + response_noise(model$frame, state$beta)
 }
 
 #' @exportS3Method
@@ -430,15 +417,16 @@ set_data.hlm_crossed_model <- function(model, data,
 #' @exportS3Method
 model_quantities.hlm_crossed_model <- function(model, state) {
   c(
-    bars_quantities(model, state),
+    model_effects(model, state),
     sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
     log_lik = errors_log_lik(
-      model$frame, crossed_predictor(model, state), state$beta
+      model$frame, eta_of_state(model$frame, state), state$beta
     )
   )
 }
 
-bars_quantities <- function(model, state) {
+#' @exportS3Method
+model_effects.hlm_crossed_model <- function(model, state) {
   places <- model_places(model)
   covariances <- crossed_covariances(model, state)
   bars <- lapply(seq_along(places), function(f) {
@@ -472,7 +460,5 @@ model_fold.hlm_crossed_model <- function(model, held, by) {
   # the prior of the intercept is at the means of the rows that are used
   layout <- lapply(bar_frames(rest), hlm_design, used, rest$weights[used], NULL)
   train <- hlm_crossed_model_of(rest, model$priors, layout)
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }

@@ -12,12 +12,7 @@ hlm_model <- function(frame, prior, keep, call) {
 hlm_parts <- function(frames, prior, call) {
   frame <- frames[[1L]]
   used <- rows_used(frame)
-  if (!any(used)) {
-    abort_argument(
-      "There are no observations with a weight above 0.",
-      call = call, class = "empty"
-    )
-  }
+  check_any_used(used, call)
   weights <- (frame$weights %||% rep(1, length(used)))[used]
   layout <- lapply(frames, hlm_design, used, weights, call)
   measured <- measure_response(
@@ -53,14 +48,7 @@ hlm_design <- function(frame, used, weights, call) {
     z, colnames(z), measure_columns(z, as.double(used)), call
   )
   taken <- grep("^(sigma|log_lik)$|^(sd|cor|w)\\[", columns, value = TRUE)
-  if (length(taken) > 0L) {
-    abort_argument(
-      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
-         fit has a quantity of this name.",
-        i = "Rename the variable."),
-      call = call
-    )
-  }
+  check_none_taken(taken, call)
   is_one <- function(m, at) Filter(function(j) all(m[used, j] == 1), at)
   intercept <- is_one(x, found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
@@ -469,7 +457,7 @@ set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
 #' @exportS3Method
 model_quantities.hlm_model <- function(model, state) {
   c(
-    group_quantities(model, state),
+    model_effects(model, state),
     sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
     log_lik = errors_log_lik(
       model$frame, state_predictor(model, state), state$beta
@@ -477,7 +465,8 @@ model_quantities.hlm_model <- function(model, state) {
   )
 }
 
-group_quantities <- function(model, state) {
+#' @exportS3Method
+model_effects.hlm_model <- function(model, state) {
   q <- model$data$q
   covariance <- state_covariance(model, state)
   correlation <- stats::cov2cor(covariance)[lower.tri(covariance)]

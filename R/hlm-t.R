@@ -2,7 +2,7 @@
 # R/t-errors.R has what they share with gibbs_lm().
 
 hlm_t_model <- function(frame, prior, call) {
-  check_no_nu_column(colnames(frame$x), call)
+  check_none_taken(intersect("nu", colnames(frame$x)), call)
   crossed <- !is.null(frame$bars)
   frames <- if (crossed) {
     bar_frames(frame)
@@ -81,17 +81,11 @@ hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
       intercept = design$intercept
     )
   )
-  bars <- Map(function(frame, prior, design) {
-    group <- frame$group[used]
-    list(
-      q = as.double(length(design$bar)),
-      groups = as.double(length(frame$levels)),
-      diagonal = as.double(design$diagonal),
-      half_t = as.double(prior$type == "half-t"), df = as.double(prior$df),
-      scale = unname(as.double(prior$scale)),
-      first = c(0L, cumsum(tabulate(group, length(frame$levels)))),
-      row = order(group) - 1L,
-      bar = as.double(t(frame$z[used, , drop = FALSE])), reach = design$reach
+  bars <- Map(function(bar, prior, design) {
+    c(
+      bar_groups(bar, design, which(used), prior$df, prior$scale,
+                 prior$type == "half-t"),
+      list(reach = design$reach)
     )
   }, frames, priors, layout)
   noise <- c(prior$nu0, prior$nu0 * prior$sigma0^2) / 2
@@ -126,9 +120,6 @@ model_invariants.hlm_t_model <- function(model, draws) {
 }
 
 #' @exportS3Method
-model_effects.hlm_model <- function(model, state) group_quantities(model, state)
-
-#' @exportS3Method
 predictor_group_log_lik.hlm_t_model <- function(model, draws, call) {
   abort_argument(
     c("{.arg by} must be \"observation\" for a fit with t errors.",
@@ -136,13 +127,6 @@ predictor_group_log_lik.hlm_t_model <- function(model, draws, call) {
            form."),
     call = call
   )
-}
-
-# ---- Several bars ------------------------------------------------------------
-
-#' @exportS3Method
-model_effects.hlm_crossed_model <- function(model, state) {
-  bars_quantities(model, state)
 }
 
 # ---- Both --------------------------------------------------------------------
@@ -188,9 +172,7 @@ fold_hlm_t <- function(model, held) {
   frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
   layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
   train <- hlm_t_model_again(model, rest, layout)
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
 
 #' @exportS3Method

@@ -59,14 +59,7 @@ lm_design <- function(frame, columns, type, keep, call) {
     x, columns, measure_columns(x, as.double(used)), call
   )
   taken <- intersect(c("sigma", precision_column(type), "log_lik"), columns)
-  if (length(taken) > 0L) {
-    abort_argument(
-      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
-         fit has a quantity of this name.",
-        i = "Rename the variable."),
-      call = call
-    )
-  }
+  check_none_taken(taken, call)
   # the column of that name is an intercept only if it is one
   intercept <- Filter(function(j) all(x[used, j] == 1), found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
@@ -512,9 +505,7 @@ model_fold.lm_model <- function(model, held, by) {
   train <- lm_model_of(
     rest, model$prior, centred_design(model$layout, rest), character()
   )
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
 
 # The frame with weight 0 for some rows, which then do not inform the

@@ -17,7 +17,7 @@ lm_t_model <- function(parts, prior, keep, call) {
       call = call
     )
   }
-  check_no_nu_column(parts$columns, call)
+  check_none_taken(intersect("nu", parts$columns), call)
   parts <- lm_parts(parts, prior, keep, call)
   parts$prior$errors <- "t"
   lm_t_model_of(parts$frame, parts$prior, parts$design)
@@ -83,18 +83,13 @@ lm_t_data <- function(frame, prior, design) {
     precision = numbers(1, 1, prior$intercept_sd^-2)
   )
   t_data(
-    fixed, list(empty_bar(length(y))), c(prior$noise_shape, prior$noise_rate),
+    fixed, list(no_groups(length(y))), c(prior$noise_shape, prior$noise_rate),
     prior$nu,
     list(
       at = at - 1L, shape = as.double(prior$slope_shape),
       rate = as.double(prior$slope_rate)
     )
   )
-}
-
-#' @exportS3Method
-model_effects.lm_model <- function(model, state) {
-  stats::setNames(state$b, model$coefficients)
 }
 
 # `data`: the responses, one for each row of the fit's data.
@@ -113,9 +108,7 @@ model_fold.lm_t_model <- function(model, held, by) {
   train <- lm_t_model_of(
     rest, model$prior, centred_design(model$layout, rest)
   )
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
 
 # In the coefficients, sigma, nu and lambda.

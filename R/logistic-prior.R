@@ -150,6 +150,16 @@ check_coefficient_fields <- function(slope_variance, intercept_variance,
   ), slopes)
 }
 
+# The fields that logistic_prior() has too, of a prior of counts or categories.
+as_logistic_prior <- function(prior) {
+  own <- c("dispersion_df", "dispersion_scale", "family", "threshold_sd",
+           "centre")
+  structure(
+    unclass(prior)[setdiff(names(prior), own)],
+    class = c("logistic_prior", "gibbsite_prior")
+  )
+}
+
 # A variance and a standard deviation of the same coefficients cannot both be
 # given. others: fields by name.
 check_one_width <- function(variance, others, arg, call) {

@@ -396,10 +396,16 @@ predictor_group_log_lik <- function(model, draws, call) {
 }
 
 # Of a regression with t errors: the draws as they are stored, of those that C
-# gives with the coefficients in the units of the data; and the quantities of a
-# state without those of the errors, `state$b` in these units.
+# gives with the coefficients in the units of the data.
 model_stored_draws <- function(model, draws) UseMethod("model_stored_draws")
+
+# The quantities of a state that its predictor has: the coefficients, and of
+# groups those of their covariances and the first deviations.
 model_effects <- function(model, state) UseMethod("model_effects")
+#' @exportS3Method
+model_effects.default <- function(model, state) {
+  stats::setNames(state$b, model$coefficients)
+}
 
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 

@@ -48,3 +48,27 @@ column_quantiles <- function(values, probs) {
   colnames(out) <- colnames(values)
   out
 }
+
+# Quantiles of the standard normal distribution, as many as integrate over a
+# normal linear predictor well with this number of draws.
+normal_points <- function(draws) {
+  count <- max(15, ceiling(1000 / draws))
+  stats::qnorm((seq_len(count) - 0.5) / count)
+}
+
+# pnorm(high) - pnorm(low), on the side of the smaller tail.
+between <- function(low, high) {
+  flip <- low > 0
+  stats::pnorm(ifelse(flip, -low, high)) -
+    stats::pnorm(ifelse(flip, -high, low))
+}
+
+# Its logarithm.
+log_between <- function(low, high) {
+  flip <- low > 0
+  from <- ifelse(flip, -high, low)
+  to <- ifelse(flip, -low, high)
+  top <- stats::pnorm(to, log.p = TRUE)
+  fall <- stats::pnorm(from, log.p = TRUE) - top
+  top + ifelse(fall > -log(2), log(-expm1(fall)), log1p(-exp(fall)))
+}

@@ -9,43 +9,13 @@
 # gibbs_ordinal().
 ordinal_frame <- function(formula, data, user_call, action, contrasts, env,
                           call) {
-  others <- c("ordinal::clmm", "brms::brm")
-  if (!has_bar(formula)) {
-    check_model_formula(formula, "gibbs_ordinal", others, call)
-    made <- regression_frame(formula, data, user_call, action, env, call)
-    parts <- formula_parts(made, contrasts, as_ordered, call)
-    frame <- lm_frame(parts, call)
-    frame$response$levels <- parts$response$levels
-    check_has_intercept(frame$terms, call)
-  } else {
-    parsed <- parse_hlm_formula(formula, data, call)
-    check_model_formula(parsed$flat, "gibbs_ordinal", others, call)
-    user_call$formula <- parsed$with_group
-    made <- regression_frame(
-      parsed$with_group, data, user_call, action, env, call
-    )
-    response <- as_ordered(
-      stats::model.response(made$frame), deparse1(formula[[2L]]), call
-    )
-    frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
-    frame$response$levels <- response$levels
-    frame$known <- TRUE
-    frame <- with_bars(frame)
-    check_has_intercept(frame$fixed_terms, call)
-  }
+  frame <- frame_with_bars(
+    formula, data, user_call, "gibbs_ordinal", c("ordinal::clmm", "brms::brm"),
+    as_ordered, action, contrasts, env, call
+  )
+  check_has_intercept(frame$fixed_terms %||% frame$terms, call)
   frame$x <- without_intercept(frame$x)
   frame
-}
-
-# A frame of one bar in the form of that of several.
-with_bars <- function(frame) {
-  if (!is.null(frame$bars)) {
-    return(frame)
-  }
-  own <- c("z", "group", "levels", "group_ids", "group_name", "group_expr",
-           "diagonal", "bar_terms")
-  frame$bars <- stats::setNames(list(frame[own]), frame$group_name)
-  frame[setdiff(names(frame), own)]
 }
 
 check_has_intercept <- function(terms, call) {
@@ -63,27 +33,14 @@ check_has_intercept <- function(terms, call) {
 
 ordinal_model <- function(frame, prior, call) {
   used <- rows_used(frame)
-  if (!any(used)) {
-    abort_argument(
-      "There are no observations with a weight above 0.",
-      call = call, class = "empty"
-    )
-  }
+  check_any_used(used, call)
   check_categories(frame, call)
-  frame$total <- NULL
   check_ordinal_weights(frame, call)
   columns <- colnames(frame$x) %||% character()
-  layout <- if (!is.null(frame$bars)) {
-    lapply(bar_frames(frame), hlm_design, used,
-           (frame$weights %||% rep(1, length(used)))[used], call)
-  } else {
-    check_square_size(
-      length(columns) + 1, 2, "The precision matrix of the coefficients has",
-      "Use fewer columns", call
-    )
-    NULL
-  }
-  check_ordinal_names(columns, call)
+  layout <- bars_layout(frame, length(columns) + 1, call)
+  check_none_taken(
+    grep("^log_lik$|^(theta|u)\\[", columns, value = TRUE), call
+  )
   found <- describe_design(
     frame$x, columns, measure_columns(frame$x, as.double(used)), call
   )
@@ -111,65 +68,12 @@ check_ordinal_weights <- function(frame, call) {
   }
 }
 
-check_ordinal_names <- function(columns, call) {
-  taken <- grep("^log_lik$|^(theta|u)\\[", columns, value = TRUE)
-  if (length(taken) > 0L) {
-    abort_argument(
-      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
-         fit has a quantity of this name.",
-        i = "Rename the variable."),
-      call = call
-    )
-  }
-}
-
 ordinal_model_of <- function(frame, prior, layout) {
-  grouped <- !is.null(frame$bars)
-  n <- sum(rows_used(frame))
-  categories <- frame$response$levels
-  title <- paste0(
-    if (grouped) "Hierarchical ordered" else "Ordered", " probit regression"
-  )
-  fixed <- colnames(frame$x) %||% character()
-  levels <- lapply(frame$bars, `[[`, "levels")
-  bars <- paste0(lengths(levels), " ", names(levels), recycle0 = TRUE)
-  columns <- if (grouped) crossed_columns(frame, layout) else {
-    c(fixed, "log_lik")
-  }
-  columns <- append(
-    columns, indexed("theta", seq_len(length(categories) - 1L)),
-    match("log_lik", columns) - 1L
-  )
-  new_model(
-    if (grouped) {
-      c("hlm_ordinal_model", "hlm_crossed_model", "hlm_model")
-    } else {
-      "ordinal_model"
-    },
-    name = "gibbs_ordinal", fit_class = regression_class("gibbs_ordinal"),
-    title = title,
-    headline = paste0(
-      title, ": ", paste(c(
-        paste(length(categories), "categories"),
-        counted(length(fixed), if (grouped) "fixed effect" else "coefficient"),
-        bars, counted(n, "observation")
-      ), collapse = ", ")
-    ),
-    data = ordinal_data(frame, prior, layout), data_part = "frame",
-    prior = prior, nobs = n, columns = columns,
-    cures = if (grouped) {
-      paste(
-        "Groups with few observations say little about the covariance of",
-        "their effects: use fewer terms before the bar, or a prior with a",
-        "smaller `group_scale`: see ?ordinal_prior."
-      )
-    } else {
-      "Try a prior with smaller variances: see ?ordinal_prior."
-    },
-    coefficients = fixed, layout = layout,
-    levels = if (grouped) levels, group_name = if (grouped) names(levels),
-    design = if (grouped) crossed_design_of(frame) else lm_design_of(frame),
-    frame = frame
+  count <- length(frame$response$levels)
+  bars_model(
+    frame, layout, "ordinal_model", "ordered_model", "gibbs_ordinal",
+    "Ordered probit regression", indexed("theta", seq_len(count - 1L)),
+    ordinal_data(frame, prior, layout), prior, paste(count, "categories")
   )
 }
 
@@ -181,23 +85,19 @@ ordinal_data <- function(frame, prior, layout) {
   x <- unname(frame$x[rows, , drop = FALSE])
   x <- cbind(x - rep(prior$centre, each = n), rep(1, n), deparse.level = 0)
   thresholds <- length(frame$response$levels) - 1
-  quadratic <- prior_precision(ordinal_slopes_prior(prior))
-  common <- list(
-    p = as.double(ncol(x)), known = 1, half_t = 1, collapsed = 0, keep = 1,
-    mean = c(quadratic$mean %||% numeric(ncol(x) - 1L), 0),
-    precision = c(
-      as.double(quadratic$precision), thresholds / prior$threshold_sd^2
-    ),
-    shape = 0, rate = 0, unit = rep(1, ncol(x)), column_mean = numeric(ncol(x)),
-    centre = 0, intercept_at = as.double(ncol(x))
+  quadratic <- prior_precision(as_logistic_prior(prior))
+  common <- bar_fixed_effects(
+    c(quadratic$mean %||% numeric(ncol(x) - 1L), 0),
+    c(as.double(quadratic$precision), thresholds / prior$threshold_sd^2)
   )
   bars <- lapply(names(frame$bars), function(name) {
-    ordinal_bar(
+    bar_groups(
       frame$bars[[name]], layout[[name]], rows, prior$group_df[[name]],
-      prior$group_scale[[name]], common
+      prior$group_scale[[name]]
     )
   })
-  if (length(bars) == 0L) bars <- list(no_bar(n, common))
+  if (length(bars) == 0L) bars <- list(no_groups(n))
+  bars <- lapply(bars, function(bar) c(common, bar))
   list(
     count = as.double(length(bars)), p = common$p, n = as.double(n),
     bars = bars, fixed = as.double(t(x)),
@@ -212,35 +112,10 @@ ordinal_data <- function(frame, prior, layout) {
   )
 }
 
-ordinal_bar <- function(bar, design, rows, df, scale, common) {
-  group <- bar$group[rows]
-  groups <- length(bar$levels)
-  z <- unname(bar$z[rows, , drop = FALSE])
-  c(common, list(
-    q = as.double(ncol(z)), groups = as.double(groups),
-    diagonal = as.double(design$diagonal), df = as.double(df),
-    scale = unname(as.double(scale)), fixed_at = rep(-1L, ncol(z)),
-    first = c(0L, cumsum(tabulate(group, groups))), row = order(group) - 1L,
-    bar = as.double(t(z))
-  ))
-}
-
-# A bar without terms, which has all rows.
-no_bar <- function(n, common) {
-  c(common, list(
-    q = 0, groups = 1, diagonal = 1, df = 1, scale = numeric(),
-    fixed_at = integer(), first = c(0L, n), row = seq_len(n) - 1L,
-    bar = numeric()
-  ))
-}
-
 #' @exportS3Method
-model_response.ordinal_model <- function(model) {
+model_response.ordered_model <- function(model) {
   ordered_response(model_design(model)$response$levels)
 }
-
-#' @exportS3Method
-model_response.hlm_ordinal_model <- model_response.ordinal_model
 
 #' @exportS3Method
 model_comparable.ordinal_model <- function(model) comparable_regression(model)
@@ -285,12 +160,10 @@ predictor_parameters.ordinal_model <- function(model) {
 # The state has the thresholds at the predictors' means, and 0 for the
 # coefficient of the last column. thresholds: those of the fit; NULL: theirs.
 ordinal_state <- function(model, covariances, b, thresholds, u = NULL) {
-  places <- if (has_groups(model)) unlist(model_places(model))
+  base <- state_of_bars(model, covariances, u)
   list(
-    sweep = 0, factor = unlist(lapply(covariances, function(covariance) {
-      as.double(t(chol(covariance)))
-    }), use.names = FALSE) %||% numeric(),
-    beta = 1, b = c(as.double(b), 0), u = u %||% numeric(length(places)),
+    sweep = 0, factor = base$factor, beta = 1, b = c(as.double(b), 0),
+    u = base$u,
     theta = as.double(thresholds) - sum(model$data$response$mean * b)
   )
 }
@@ -299,7 +172,7 @@ ordinal_state <- function(model, covariances, b, thresholds, u = NULL) {
 # the categories, the standard deviations of the groups at those of the prior,
 # each over or under by a factor of up to 10.
 #' @exportS3Method
-model_start.ordinal_model <- function(model, init) {
+model_start.ordered_model <- function(model, init) {
   data <- model$data
   p <- length(model$coefficients)
   x <- matrix(data$fixed, data$p)[seq_len(p), , drop = FALSE]
@@ -313,9 +186,6 @@ model_start.ordinal_model <- function(model, init) {
   ordinal_state(model, start_bar_covariances(model, init), b, thresholds)
 }
 
-#' @exportS3Method
-model_start.hlm_ordinal_model <- model_start.ordinal_model
-
 # Phi^-1 of the shares up to each category.
 share_thresholds <- function(response) {
   counts <- tapply(
@@ -325,25 +195,13 @@ share_thresholds <- function(response) {
   stats::qnorm(unname(cumsum(counts))[-response$levels] / sum(counts))
 }
 
-start_bar_covariances <- function(model, init) {
-  if (!has_groups(model)) {
-    return(NULL)
-  }
-  default <- lapply(model$data$bars, start_covariance)
-  names(default) <- names(model$layout)
-  utils::modifyList(default, init$Sigma %||% list())
-}
-
 #' @exportS3Method
-model_sweeps.ordinal_model <- function(model, state, n, control) {
+model_sweeps.ordered_model <- function(model, state, n, control) {
   .Call(C_hlm_latent_sweeps, model$data, state, n, control)
 }
 
 #' @exportS3Method
-model_sweeps.hlm_ordinal_model <- model_sweeps.ordinal_model
-
-#' @exportS3Method
-model_check_init.ordinal_model <- function(model, init, where, call) {
+model_check_init.ordered_model <- function(model, init, where, call) {
   check_init_names(
     init, c("coefficients", "thresholds", if (has_groups(model)) "Sigma"),
     where, call
@@ -366,19 +224,13 @@ model_check_init.ordinal_model <- function(model, init, where, call) {
 }
 
 #' @exportS3Method
-model_check_init.hlm_ordinal_model <- model_check_init.ordinal_model
-
-#' @exportS3Method
-model_init_from_state.ordinal_model <- function(model, state) {
+model_init_from_state.ordered_model <- function(model, state) {
   list(
     coefficients = own_state(state)$b,
     thresholds = own_thresholds(model, state),
     Sigma = if (has_groups(model)) crossed_covariances(model, state)
   )
 }
-
-#' @exportS3Method
-model_init_from_state.hlm_ordinal_model <- model_init_from_state.ordinal_model
 
 # The state without the coefficient of the last column.
 own_state <- function(state) {
@@ -393,7 +245,7 @@ own_thresholds <- function(model, state) {
 # ---- The joint distribution --------------------------------------------------
 
 #' @exportS3Method
-draw_prior.ordinal_model <- function(model) {
+draw_prior.ordered_model <- function(model) {
   data <- model$data
   own <- data$bars[[1L]]
   at <- seq_along(model$coefficients)
@@ -410,32 +262,22 @@ draw_prior.ordinal_model <- function(model) {
   )
 }
 
-#' @exportS3Method
-draw_prior.hlm_ordinal_model <- draw_prior.ordinal_model
-
-ordinal_predictor <- function(model, state) {
-  state <- own_state(state)
-  if (has_groups(model)) {
-    return(crossed_predictor(model, state))
-  }
-  drop(model$frame$x %*% state$b) + (model$frame$offset %||% 0)
+ordinal_eta <- function(model, state) {
+  eta_of_state(model$frame, own_state(state))
 }
 
 #' @exportS3Method
-simulate_data.ordinal_model <- function(model, state) {
-  eta <- matrix(ordinal_predictor(model, state), 1L)
+simulate_data.ordered_model <- function(model, state) {
+  eta <- matrix(ordinal_eta(model, state), 1L)
   drop(response_draw(
     model_response(model), eta, NULL, matrix(own_thresholds(model, state), 1L)
   ))
 }
 
-#' @exportS3Method
-simulate_data.hlm_ordinal_model <- simulate_data.ordinal_model
-
 # `data`: the codes of the categories, or these, one for each row of the fit's
 # data.
 #' @exportS3Method
-set_data.ordinal_model <- function(model, data, call = rlang::caller_env()) {
+set_data.ordered_model <- function(model, data, call = rlang::caller_env()) {
   with_responses(model, data, "ordinal regression", function(frame, ...) {
     ordinal_model_of(frame, model$prior, model$layout)
   }, call, function(y) {
@@ -446,59 +288,37 @@ set_data.ordinal_model <- function(model, data, call = rlang::caller_env()) {
 }
 
 #' @exportS3Method
-set_data.hlm_ordinal_model <- set_data.ordinal_model
-
-ordinal_log_lik_sum <- function(model, state) {
-  used <- rows_used(model$frame)
-  eta <- matrix(ordinal_predictor(model, state)[used], 1L)
-  sum(response_log_lik(
-    model_response(model), eta, frame_rows(model$frame, which(used)),
-    matrix(own_thresholds(model, state), 1L)
-  ))
-}
-
-#' @exportS3Method
-model_quantities.ordinal_model <- function(model, state) {
+model_quantities.ordered_model <- function(model, state) {
   thresholds <- own_thresholds(model, state)
   c(
-    if (has_groups(model)) bars_quantities(model, own_state(state)) else
-      stats::setNames(own_state(state)$b, model$coefficients),
+    model_effects(model, own_state(state)),
     stats::setNames(thresholds, indexed("theta", seq_along(thresholds))),
-    log_lik = ordinal_log_lik_sum(model, state)
+    log_lik = log_lik_of_state(
+      model, ordinal_eta(model, state), matrix(thresholds, 1L)
+    )
   )
 }
-
-#' @exportS3Method
-model_quantities.hlm_ordinal_model <- model_quantities.ordinal_model
 
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.ordinal_model <- function(model) "observation"
+model_fold_kinds.ordered_model <- function(model) "observation"
 
 #' @exportS3Method
-model_fold.ordinal_model <- function(model, held, by) {
+model_fold.ordered_model <- function(model, held, by) {
   frame <- model$frame
   rows <- which(rows_used(frame))[held]
   train <- ordinal_model_of(
     without_rows(frame, rows), model$prior, model$layout
   )
-  test <- train
-  test$frame <- frame_rows(frame, rows)
-  list(train = train, test = test)
+  fold_at_rows(model, train, rows)
 }
-
-#' @exportS3Method
-model_fold.hlm_ordinal_model <- model_fold.ordinal_model
 
 # ---- Rows to predict ---------------------------------------------------------
 
 #' @exportS3Method
-predictor_rows.ordinal_model <- function(model, at, call) {
+predictor_rows.ordered_model <- function(model, at, call) {
   rows <- NextMethod()
   rows$x <- without_intercept(rows$x)
   rows
 }
-
-#' @exportS3Method
-predictor_rows.hlm_ordinal_model <- predictor_rows.ordinal_model

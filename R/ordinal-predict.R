@@ -101,7 +101,7 @@ category_shares <- function(fit, rows) {
     at <- predictor_moments(model, draws, rows_at_places(rows, i))
     wide <- sqrt(1 + (at$sd %||% 0)^2)
     for (k in seq_along(response$levels)) {
-      out[i, k] <- colMeans(normal_between(
+      out[i, k] <- colMeans(between(
         (bounds[, k] - at$mean) / wide, (bounds[, k + 1L] - at$mean) / wide
       ))
     }

@@ -59,15 +59,6 @@ ordinal_prior <- function(slope_variance = NULL, group_df = NULL,
   )
 }
 
-# The fields of the coefficients and of groups, as logistic_prior() has them.
-ordinal_slopes_prior <- function(prior) {
-  own <- c("threshold_sd", "centre")
-  structure(
-    unclass(prior)[setdiff(names(prior), own)],
-    class = c("logistic_prior", "gibbsite_prior")
-  )
-}
-
 # The prior with every field filled in. design: of describe_design(); bars: a
 # list of hlm_design(), NULL without groups. centre: where the thresholds have
 # their prior.
@@ -80,7 +71,7 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
     needed = needed_fields(ordinal_prior)
   )
   done <- unclass(
-    complete_logistic_prior(ordinal_slopes_prior(prior), design, call)
+    complete_logistic_prior(as_logistic_prior(prior), design, call)
   )
   variance <- done$slope_variance
   if (is.matrix(variance) || !all(is.finite(variance))) {
@@ -106,7 +97,7 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
 #' @export
 format.ordinal_prior <- function(x, ...) {
   check_made(x, needed_fields(ordinal_prior), "ordinal_prior()")
-  lines <- format(ordinal_slopes_prior(x))
+  lines <- format(as_logistic_prior(x))
   lines[[1L]] <- sub(
     "^.*,  w ~", "P(y_i <= k) = Phi(theta_k - x_i'w - o_i),  w ~", lines[[1L]]
   )

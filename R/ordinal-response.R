@@ -86,23 +86,13 @@ response_family.ordered_response <- function(response) {
   )
 }
 
-# Phi(high) - Phi(low), on the side where both are small.
-normal_between <- function(low, high) {
-  flip <- !is.na(low) & low > 0
-  a <- ifelse(flip, -high, low)
-  b <- ifelse(flip, -low, high)
-  out <- stats::pnorm(b) - stats::pnorm(a)
-  dim(out) <- dim(high) %||% dim(low)
-  out
-}
-
 # The probabilities of the categories, draws x rows x K.
 #' @exportS3Method
 response_mean.ordered_response <- function(response, eta, scale = NULL) {
   levels <- response$levels
   bounds <- cbind(-Inf, scale, Inf)
   out <- vapply(seq_along(levels), function(k) {
-    as.double(normal_between(bounds[, k] - eta, bounds[, k + 1L] - eta))
+    as.double(between(bounds[, k] - eta, bounds[, k + 1L] - eta))
   }, numeric(length(eta)))
   out[is.nan(out)] <- NA_real_
   array(
@@ -141,21 +131,12 @@ response_log_lik.ordered_response <- function(response, eta, data, scale) {
   bounds <- cbind(-Inf, scale, Inf)
   code <- rep(as.integer(data$y), each = nrow(eta))
   row <- rep_len(seq_len(nrow(eta)), length(eta))
-  out <- log_normal_between(
+  out <- log_between(
     bounds[cbind(row, code)] - as.vector(eta),
     bounds[cbind(row, code + 1L)] - as.vector(eta)
   )
   out <- out * rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
   matrix(out, nrow(eta), dimnames = dimnames(eta))
-}
-
-# log [Phi(high) - Phi(low)]
-log_normal_between <- function(low, high) {
-  flip <- !is.na(low) & low > 0
-  a <- ifelse(flip, -high, low)
-  b <- ifelse(flip, -low, high)
-  top <- stats::pnorm(b, log.p = TRUE)
-  top + log1p(-exp(stats::pnorm(a, log.p = TRUE) - top))
 }
 
 #' @exportS3Method

@@ -307,9 +307,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
   if (all(trials == 1)) {
     return(single_outcomes(response, at, tails))
   }
-  # a normal eta by some of its quantiles
-  count <- max(15, ceiling(1000 / nrow(at$mean)))
-  z <- stats::qnorm((seq_len(count) - 0.5) / count)
+  z <- normal_points(nrow(at$mean))
   table <- vapply(seq_along(trials), function(i) {
     eta <- at$mean[, i]
     if (any(at$sd[, i] > 0, na.rm = TRUE)) {

@@ -318,6 +318,27 @@ rows_used <- function(frame) {
   }
 }
 
+check_any_used <- function(used, call) {
+  if (!any(used)) {
+    abort_argument(
+      "There are no observations with a weight above 0.",
+      call = call, class = "empty"
+    )
+  }
+}
+
+# taken: columns of the predictors with the names of other quantities of a fit.
+check_none_taken <- function(taken, call) {
+  if (length(taken) > 0L) {
+    abort_argument(
+      c("A column of the predictors cannot be named {.val {taken[[1]]}}: the
+         fit has a quantity of this name.",
+        i = "Rename the variable."),
+      call = call
+    )
+  }
+}
+
 check_frame <- function(model, call = rlang::caller_env()) {
   if (is.null(model$frame)) {
     abort_no_data(call = call)
@@ -353,7 +374,27 @@ frame_rows <- function(frame, rows) {
   frame
 }
 
+# A fold of cross-validation: the model of the rest, and that of `rows`.
+fold_at_rows <- function(model, train, rows) {
+  test <- train
+  test$frame <- frame_rows(model$frame, rows)
+  list(train = train, test = test)
+}
+
 # ---- The linear predictor ---------------------------------------------------
+
+# o + x'b + sum z'u of each row of a frame.
+eta_of_state <- function(frame, state) {
+  eta <- drop(frame$x %*% state$b) + (frame$offset %||% 0)
+  first <- 0
+  for (bar in frame$bars %||% if (!is.null(frame$z)) list(frame)) {
+    size <- ncol(bar$z) * length(bar$levels)
+    u <- matrix(state$u[first + seq_len(size)], ncol(bar$z))
+    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
+    first <- first + size
+  }
+  eta
+}
 
 # One vector of parameters in each row.
 parameter_rows <- function(w, p) {

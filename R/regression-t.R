@@ -48,9 +48,7 @@ t_variance <- function(nu) ifelse(nu > 2, nu / (nu - 2), Inf)
 new_observations.t_response <- function(response, at, size, scale, tails) {
   count <- nrow(at$mean)
   variance <- t_variance(scale[, 2L])
-  # a normal eta by some of its quantiles
-  points <- max(15, ceiling(1000 / count))
-  z <- stats::qnorm((seq_len(points) - 0.5) / points)
+  z <- normal_points(count)
   table <- vapply(seq_along(size), function(i) {
     mean <- at$mean[, i]
     sd <- scale[, 1L] / sqrt(size[[i]])
@@ -61,8 +59,8 @@ new_observations.t_response <- function(response, at, size, scale, tails) {
                                 within))
     if (any(spread > 0, na.rm = TRUE)) {
       mean <- mean + outer(spread, z)
-      sd <- rep(sd, points)
-      nu <- rep(nu, points)
+      sd <- rep(sd, length(z))
+      nu <- rep(nu, length(z))
     }
     c(out, vapply(tails, t_mixture_quantile, 0, as.vector(mean), sd, nu))
   }, numeric(2L + length(tails)))

@@ -37,17 +37,6 @@ with_nu_column <- function(columns, prior) {
   }
 }
 
-check_no_nu_column <- function(columns, call) {
-  if ("nu" %in% columns) {
-    abort_argument(
-      c("A column of the predictors cannot be named {.val nu}: the fit has a
-         quantity of this name.",
-        i = "Rename the variable."),
-      call = call
-    )
-  }
-}
-
 # What C reads. fixed: list(x, y, weights, unit, middle, centre, intercept,
 # mean, precision) of the rows that are used; noise: shape and rate of 1 /
 # sigma^2; slopes: list(at, shape, rate), those whose precision is drawn.
@@ -55,19 +44,11 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
                    nesting = list()) {
   p <- ncol(fixed$x)
   log_weights <- sum(log(fixed$weights))
+  common <- bar_fixed_effects(fixed$mean, fixed$precision)
   list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(fixed$y)), known = 0,
-    bars = unname(lapply(bars, function(bar) {
-      c(bar, list(
-        p = as.double(p), known = 1, collapsed = 0, keep = 1,
-        mean = unname(fixed$mean), precision = unname(fixed$precision),
-        shape = 0, rate = 0, unit = rep(1, p), column_mean = numeric(p),
-        centre = 0, intercept_at = as.double(p),
-        # the deviations are stored without the fixed effects
-        fixed_at = rep(-1L, bar$q)
-      ))
-    })),
+    bars = unname(lapply(bars, function(bar) c(bar, common))),
     fixed = as.double(t(fixed$x)), offset = numeric(),
     constant = log_weights / 2, nesting = nesting,
     response = list(
@@ -79,15 +60,6 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
     unit = unname(fixed$unit), middle = unname(fixed$middle),
     centre = fixed$centre, intercept = fixed$intercept,
     log_weights = log_weights
-  )
-}
-
-# A bar without terms: all rows are in one group.
-empty_bar <- function(n) {
-  list(
-    q = 0, groups = 1, diagonal = 0, half_t = 1, df = 1, scale = numeric(),
-    first = c(0L, as.integer(n)), row = seq_len(n) - 1L, bar = numeric(),
-    reach = numeric()
   )
 }
 
@@ -256,43 +228,31 @@ draw_prior.t_errors_model <- function(model) {
   state
 }
 
+t_eta <- function(model, state) {
+  state$b <- coefficients_of_state(model, state)
+  eta_of_state(model$frame, state)
+}
+
 # One response for each row.
 #' @exportS3Method
 simulate_data.t_errors_model <- function(model, state) {
-  eta <- t_predictor(model, state)
+  eta <- t_eta(model, state)
   weights <- model$frame$weights %||% rep(1, length(eta))
   eta + state$sigma * stats::rt(length(eta), state$nu) / sqrt(weights)
-}
-
-# o + x'b + sum z'u of each row.
-t_predictor <- function(model, state) {
-  frame <- model$frame
-  eta <- drop(frame$x %*% coefficients_of_state(model, state)) +
-    (frame$offset %||% 0)
-  first <- 0
-  for (bar in frame$bars %||% if (!is.null(frame$z)) list(frame)) {
-    size <- ncol(bar$z) * length(bar$levels)
-    u <- matrix(state$u[first + seq_len(size)], ncol(bar$z))
-    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
-    first <- first + size
-  }
-  eta
 }
 
 # The parameters, the first deviations of each bar and the likelihood given the
 # groups.
 #' @exportS3Method
 model_quantities.t_errors_model <- function(model, state) {
-  frame <- model$frame
-  scale <- cbind(state$sigma, state$nu)
-  each <- response_log_lik(
-    model_response(model), t(t_predictor(model, state)), frame, scale
+  log_lik <- log_lik_of_state(
+    model, t_eta(model, state), cbind(state$sigma, state$nu)
   )
   state$b <- coefficients_of_state(model, state)
   c(
     model_effects(model, state), sigma = state$sigma,
     nu = if (is.null(model$prior$nu)) state$nu,
     lambda = if (length(state$lambda) > 0L) state$lambda,
-    log_lik = sum(each[rows_used(frame)])
+    log_lik = log_lik
   )
 }

@@ -43,6 +43,21 @@ static double *finite_numbers(SEXP list, const char *name, size_t length) {
   return x;
 }
 
+/* NULL for no elements */
+static const double *optional_numbers(SEXP list, const char *name, size_t n) {
+  return Rf_xlength(args_element(list, name)) > 0
+           ? finite_numbers(list, name, n)
+           : NULL;
+}
+
+/* A number of a state, which a sweep may change. */
+static double *positive_parameter(SEXP state, const char *name) {
+  double *value = args_doubles(state, name, 1);
+  if (!(*value > 0.0 && R_FINITE(*value)))
+    Rf_error("`%s` must be positive", name);
+  return value;
+}
+
 /* Where the rows of each group begin, and the end of the last. */
 static const int *group_starts(SEXP list, const char *name, size_t groups) {
   const int *start = args_integers(list, name, groups + 1);
@@ -140,11 +155,9 @@ static hlm_state unpack_bars_state(SEXP list, const hlm_data *bar, size_t bars,
     factors += bar[f].q * bar[f].q;
   hlm_state state;
   state.factor = finite_numbers(list, "factor", factors);
-  state.beta = args_doubles(list, "beta", 1);
+  state.beta = positive_parameter(list, "beta");
   state.b = finite_numbers(list, "b", p);
   state.u = finite_numbers(list, "u", deviation_count(bar, bars));
-  if (!(*state.beta > 0.0 && R_FINITE(*state.beta)))
-    Rf_error("`beta` must be positive");
   const double *factor = state.factor;
   for (size_t f = 0; f < bars; f++) {
     const size_t q = bar[f].q;
@@ -346,13 +359,6 @@ static void *open_ordinal(SEXP list, SEXP state, const hlm_latent_data *data) {
   return own;
 }
 
-static double *positive_parameter(SEXP state, const char *name) {
-  double *value = args_doubles(state, name, 1);
-  if (!(*value > 0.0 && R_FINITE(*value)))
-    Rf_error("`%s` must be positive", name);
-  return value;
-}
-
 /* Element `slopes` of t errors: at, shape and rate; the first may have no elements.
  * The precisions of the fixed effects, which are drawn, become a copy. */
 static hlm_t_slopes unpack_slopes(SEXP list, SEXP state, hlm_data *bar) {
@@ -430,21 +436,32 @@ static const int *kept_starts(const int *first, const hlm_data *data) {
   return start;
 }
 
-/* first, row and bar (z) */
-static hlm_latent_rows unpack_latent_rows(SEXP list, const hlm_data *bar,
-                                          size_t n) {
-  hlm_latent_rows rows;
-  rows.first = group_starts(list, "first", bar->groups);
-  if ((size_t)rows.first[bar->groups] != n)
+/* Where the rows of each group begin in element `row`, which has all of them. */
+static const int *group_starts_of_all(SEXP list, size_t groups, size_t n) {
+  const int *first = group_starts(list, "first", groups);
+  if ((size_t)first[groups] != n)
     Rf_error("each row must be in a group");
-  rows.row = args_integers(list, "row", n);
+  return first;
+}
+
+static const int *every_row(SEXP list, size_t n) {
+  const int *row = args_integers(list, "row", n);
   char *seen = R_alloc(n + 1, 1);
   memset(seen, 0, n + 1);
   for (size_t at = 0; at < n; at++) {
-    if (rows.row[at] < 0 || (size_t)rows.row[at] >= n || seen[rows.row[at]])
+    if (row[at] < 0 || (size_t)row[at] >= n || seen[row[at]])
       Rf_error("`row` must have each row once");
-    seen[rows.row[at]] = 1;
+    seen[row[at]] = 1;
   }
+  return row;
+}
+
+/* first, row and bar (z), whose columns are in the order of the data */
+static hlm_latent_rows unpack_latent_rows(SEXP list, const hlm_data *bar,
+                                          size_t n) {
+  hlm_latent_rows rows;
+  rows.first = group_starts_of_all(list, bar->groups, n);
+  rows.row = every_row(list, n);
   rows.z = finite_numbers(list, "bar", args_product(n, bar->q));
   return rows;
 }
@@ -474,9 +491,7 @@ static hlm_latent_data unpack_latent(SEXP list, hlm_data **bar) {
                           .constant = args_number(list, "constant")};
   *bar = unpack_latent_bars(list, &data);
   data.x = finite_numbers(list, "fixed", args_product(data.n, data.p));
-  data.offset = Rf_xlength(args_element(list, "offset")) > 0
-                  ? finite_numbers(list, "offset", data.n)
-                  : NULL;
+  data.offset = optional_numbers(list, "offset", data.n);
   data.nestings = unpack_nestings(list, data.bar, data.bars, &data.nesting);
   return data;
 }
@@ -500,23 +515,12 @@ SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
 
 /* ---- counts ------------------------------------------------------------------ */
 
-static const double *optional_numbers(SEXP list, const char *name, size_t n) {
-  return Rf_xlength(args_element(list, name)) > 0
-           ? finite_numbers(list, name, n)
-           : NULL;
-}
-
-/* The rows of a bar: first, row, bar (z). */
+/* first, row and bar (z), whose columns are in the order of `row` */
 static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
                                       size_t n) {
   hlm_count_bar bar;
-  bar.first = group_starts(list, "first", data->groups);
-  if ((size_t)bar.first[data->groups] != n)
-    Rf_error("`first` must end with the number of rows");
-  bar.row = args_integers(list, "row", n);
-  for (size_t i = 0; i < n; i++)
-    if (bar.row[i] < 0 || (size_t)bar.row[i] >= n)
-      Rf_error("`row` is out of range");
+  bar.first = group_starts_of_all(list, data->groups, n);
+  bar.row = every_row(list, n);
   bar.z = finite_numbers(list, "bar", args_product(n, data->q));
   return bar;
 }
@@ -581,10 +585,8 @@ SEXP C_hlm_count_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const hlm_count_state state = {
     unpack_bars_state(copy, data.groups.bar, data.groups.bars, data.groups.p),
-    args_doubles(copy, "dispersion", 1), args_doubles(copy, "sweep", 1),
+    positive_parameter(copy, "dispersion"), args_doubles(copy, "sweep", 1),
     args_doubles(copy, "counts", 8)};
-  if (!(*state.dispersion > 0.0 && R_FINITE(*state.dispersion)))
-    Rf_error("`dispersion` must be positive");
   const size_t bars = data.groups.bars;
   hlm_model *bar = (hlm_model *)R_alloc(bars + 1, sizeof *bar);
   void **bar_work = (void **)R_alloc(bars + 1, sizeof *bar_work);

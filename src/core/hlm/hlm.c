@@ -383,7 +383,7 @@ double hlm_log_scale(const hlm_model *m, size_t k, double x) {
   return -df * x - 0.5 * trace;
 }
 
-void hlm_scale_inverse(hlm_model *m, size_t k, double x) {
+static void scale_inverse(hlm_model *m, size_t k, double x) {
   const size_t q = m->data.q;
   const double inverse = exp(-x);
   for (size_t i = 0; i < q; i++) {
@@ -406,12 +406,22 @@ static double log_of_scale(const void *target, double x) {
   return fit + hlm_log_scale(t->model, t->k, x);
 }
 
+void hlm_scale_groups(hlm_model *m, size_t k, double x) {
+  const size_t q = m->data.q;
+  const double scale = exp(x);
+  for (size_t j = 0; j < m->data.groups; j++)
+    m->state.u[k + q * j] *= scale;
+  for (size_t c = 0; c <= k; c++)
+    m->state.factor[k + q * c] *= scale;
+  scale_inverse(m, k, x);
+}
+
 /* u_k <- s u_k, Sigma <- D Sigma D. */
 static void scale_coordinate(hlm_model *m, size_t k) {
   const scale_target target = {m, k, measure_along(m, k, k)};
   const double x = slice_step(log_of_scale, &target, 0.0);
   move_along(m, k, k, expm1(x));
-  hlm_scale_inverse(m, k, x);
+  scale_inverse(m, k, x);
 }
 
 /* S of Sigma's prior: wishart: its own;

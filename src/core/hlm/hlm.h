@@ -118,9 +118,10 @@ status hlm_sweep(void *model, const scan_control *control);
 /* The move u_k -> s u_k in all groups, Sigma -> D Sigma D: the log density of x =
  * log s without that of the responses, constants left out.  It has the prior of
  * Sigma (a integrated out) and its Jacobian, s^(q+1); the powers of s from u and its
- * Jacobian cancel.  m->inverse is Sigma^-1, which the second function moves. */
+ * Jacobian cancel.  m->inverse is Sigma^-1.  The second function moves u, Sigma and
+ * this. */
 double hlm_log_scale(const hlm_model *model, size_t k, double x);
-void hlm_scale_inverse(hlm_model *model, size_t k, double x);
+void hlm_scale_groups(hlm_model *model, size_t k, double x);
 
 /* a | Sigma: m->sums is the S of Sigma's prior;  Sigma | u, a. */
 void hlm_draw_sums(hlm_model *model);

@@ -448,20 +448,13 @@ static double log_of_scale(const void *target, double x) {
 
 /* u_fk, Sigma_f <- s u_fk, D Sigma_f D */
 static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
-  hlm_model *bar = m->groups.bar + f;
-  const size_t q = bar->data.q, groups = bar->data.groups;
-  double *u = bar->state.u, *factor = bar->state.factor;
   measure_along(m, f, k, k);
   const scale_target target = {m, f, k};
   const double x = slice_step(log_of_scale, &target, 0.0);
-  const double scale = exp(x), step = expm1(x);
+  const double step = expm1(x);
   for (size_t i = 0; i < m->data.n; i++)
     m->eta[i] += step * m->along[i];
-  for (size_t j = 0; j < groups; j++)
-    u[k + q * j] *= scale;
-  for (size_t c = 0; c <= k; c++)
-    factor[k + q * c] *= scale;
-  hlm_scale_inverse(bar, k, x);
+  hlm_scale_groups(m->groups.bar + f, k, x);
 }
 
 /* u_fk, Sigma_f <- u_fk + c u_fl, G Sigma_f G' */

@@ -152,23 +152,19 @@ static double log_of_scale(const void *target, double x) {
 
 static void scale_coordinate(hlm_latent *m, size_t f, size_t k) {
   const hlm_latent_rows *rows = m->data.rows + f;
-  const hlm_state *state = &m->bar[f].state;
+  const double *u = m->bar[f].state.u;
   const size_t q = m->data.bar[f].q, groups = m->data.bar[f].groups;
   for (size_t j = 0; j < groups; j++)
     for (int at = rows->first[j]; at < rows->first[j + 1]; at++) {
       const size_t i = (size_t)rows->row[at];
-      m->along[i] = rows->z[k + q * i] * state->u[k + q * j];
+      m->along[i] = rows->z[k + q * i] * u[k + q * j];
     }
   const scale_target target = {m, f, k};
   const double x = slice_step(log_of_scale, &target, 0.0);
-  const double scale = exp(x), step = expm1(x);
+  const double step = expm1(x);
   for (size_t i = 0; i < m->data.n; i++)
     m->eta[i] += step * m->along[i];
-  for (size_t j = 0; j < groups; j++)
-    state->u[k + q * j] *= scale;
-  for (size_t c = 0; c <= k; c++)
-    state->factor[k + q * c] *= scale;
-  hlm_scale_inverse(m->bar + f, k, x);
+  hlm_scale_groups(m->bar + f, k, x);
 }
 
 static void scale_bar(hlm_latent *m, size_t f) {

@@ -118,7 +118,8 @@ static void scale_nested(const hlm_nested_work *m, hlm_model *bar,
   const size_t qf = outer->data.q, qg = inner->q;
   const size_t k = (size_t)nest->outer_term[at],
                l = (size_t)nest->inner_term[at];
-  double *u = outer->state.u, *v = bar[nest->inner].state.u;
+  const double *u = outer->state.u;
+  double *v = bar[nest->inner].state.u;
   nested_scale target = {outer, k, 0.0, 0.0};
   for (size_t j = 0; j < inner->groups; j++) {
     const double t = u[k + qf * (size_t)nest->parent[j]];
@@ -126,14 +127,10 @@ static void scale_nested(const hlm_nested_work *m, hlm_model *bar,
     target.product += t * linalg_inner(m->inner + qg * l, v + qg * j, qg);
   }
   const double x = slice_step(log_of_nested_scale, &target, 0.0);
-  const double scale = exp(x), step = expm1(x);
+  const double step = expm1(x);
   for (size_t j = 0; j < inner->groups; j++)
     v[l + qg * j] -= step * u[k + qf * (size_t)nest->parent[j]];
-  for (size_t j = 0; j < outer->data.groups; j++)
-    u[k + qf * j] *= scale;
-  for (size_t c = 0; c <= k; c++)
-    outer->state.factor[k + qf * c] *= scale;
-  hlm_scale_inverse(outer, k, x);
+  hlm_scale_groups(outer, k, x);
 }
 
 status hlm_nested_move(hlm_nested_work *m, hlm_model *bar,

@@ -1,0 +1,181 @@
+# What gibbs_count() and gibbs_ordinal() share: frames, models and states of a
+# response whose linear predictor has groups or none.
+
+# ---- Frames ------------------------------------------------------------------
+
+# The frame of a formula, with `bars` if it has any. user_call: that of `name`;
+# read: the response, of an element of the model frame.
+frame_with_bars <- function(formula, data, user_call, name, others, read,
+                            action, contrasts, env, call) {
+  if (!has_bar(formula)) {
+    check_model_formula(formula, name, others, call)
+    made <- regression_frame(formula, data, user_call, action, env, call)
+    parts <- formula_parts(made, contrasts, read, call)
+    frame <- lm_frame(parts, call)
+    response <- parts$response
+  } else {
+    parsed <- parse_hlm_formula(formula, data, call)
+    check_model_formula(parsed$flat, name, others, call)
+    user_call$formula <- parsed$with_group
+    made <- regression_frame(
+      parsed$with_group, data, user_call, action, env, call
+    )
+    response <- read(
+      stats::model.response(made$frame), deparse1(formula[[2L]]), call
+    )
+    frame <- with_bars(
+      hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
+    )
+    frame$known <- TRUE
+  }
+  frame$response$levels <- response$levels
+  frame
+}
+
+# A frame of one bar in the form of that of several.
+with_bars <- function(frame) {
+  if (!is.null(frame$bars)) {
+    return(frame)
+  }
+  own <- c("z", "group", "levels", "group_ids", "group_name", "group_expr",
+           "diagonal", "bar_terms")
+  frame$bars <- stats::setNames(list(frame[own]), frame$group_name)
+  frame[setdiff(names(frame), own)]
+}
+
+# A list of hlm_design() for each bar; NULL without groups. size: the number of
+# coefficients that are drawn together.
+bars_layout <- function(frame, size, call) {
+  used <- rows_used(frame)
+  if (!is.null(frame$bars)) {
+    weights <- (frame$weights %||% rep(1, length(used)))[used]
+    return(lapply(bar_frames(frame), hlm_design, used, weights, call))
+  }
+  check_square_size(
+    size, 2, "The precision matrix of the coefficients has",
+    "Use fewer columns", call
+  )
+  NULL
+}
+
+# ---- Models ------------------------------------------------------------------
+
+# class: that without groups; trait: of both models; parameters: the columns of
+# the response; counts: words of the headline before the number of coefficients.
+bars_model <- function(frame, layout, class, trait, name, title, parameters,
+                       data, prior, counts = NULL, design = NULL) {
+  grouped <- !is.null(frame$bars)
+  fixed <- colnames(frame$x) %||% character()
+  levels <- lapply(frame$bars, `[[`, "levels")
+  columns <- if (grouped) crossed_columns(frame, layout) else {
+    c(fixed, "log_lik")
+  }
+  page <- paste0("see ?", sub("gibbs_", "", name), "_prior.")
+  if (grouped) title <- paste("Hierarchical", within_sentence(title))
+  new_model(
+    if (grouped) {
+      c(paste0("hlm_", class), trait, "hlm_crossed_model", "hlm_model")
+    } else {
+      c(class, trait)
+    },
+    name = name, fit_class = regression_class(name), title = title,
+    headline = paste0(
+      title, ": ", paste(c(
+        counts,
+        counted(length(fixed), if (grouped) "fixed effect" else "coefficient"),
+        paste0(lengths(levels), " ", names(levels), recycle0 = TRUE),
+        counted(sum(rows_used(frame)), "observation")
+      ), collapse = ", ")
+    ),
+    data = data, data_part = "frame", prior = prior,
+    nobs = sum(rows_used(frame)),
+    columns = append(columns, parameters, match("log_lik", columns) - 1L),
+    cures = if (grouped) {
+      paste(
+        "Groups with few observations say little about the covariance of",
+        "their effects: use fewer terms before the bar, or a prior with a",
+        "smaller `group_scale`:", page
+      )
+    } else {
+      paste("Try a prior with smaller variances:", page)
+    },
+    coefficients = fixed, layout = layout,
+    levels = if (grouped) levels, group_name = if (grouped) names(levels),
+    design = c(
+      if (grouped) crossed_design_of(frame) else lm_design_of(frame), design
+    ),
+    frame = frame
+  )
+}
+
+# A title as it stands within a sentence: a person's name keeps its capital.
+within_sentence <- function(title) {
+  if (startsWith(title, "Poisson")) title else tolower(title)
+}
+
+# What C reads of the fixed effects in each bar, as core/hlm/hlm.h describes:
+# in their own units, with a known variance of the latent responses.
+bar_fixed_effects <- function(mean, precision) {
+  p <- length(mean)
+  list(
+    p = as.double(p), known = 1, collapsed = 0, keep = 1, mean = unname(mean),
+    precision = unname(precision), shape = 0, rate = 0, unit = rep(1, p),
+    column_mean = numeric(p), centre = 0, intercept_at = as.double(p)
+  )
+}
+
+# The same of the groups and their rows; the deviations are stored without the
+# fixed effects.
+bar_groups <- function(bar, design, rows, df, scale, half_t = TRUE) {
+  group <- bar$group[rows]
+  groups <- length(bar$levels)
+  z <- unname(bar$z[rows, , drop = FALSE])
+  list(
+    q = as.double(ncol(z)), groups = as.double(groups),
+    diagonal = as.double(design$diagonal), half_t = as.double(half_t),
+    df = as.double(df), scale = unname(as.double(scale)),
+    fixed_at = rep(-1L, ncol(z)),
+    first = c(0L, cumsum(tabulate(group, groups))), row = order(group) - 1L,
+    bar = as.double(t(z))
+  )
+}
+
+# A bar without terms: all rows are in one group.
+no_groups <- function(n) {
+  list(
+    q = 0, groups = 1, diagonal = 1, half_t = 1, df = 1, scale = numeric(),
+    fixed_at = integer(), first = c(0L, as.integer(n)), row = seq_len(n) - 1L,
+    bar = numeric()
+  )
+}
+
+# ---- States ------------------------------------------------------------------
+
+# The covariances that a chain begins with; NULL without groups.
+start_bar_covariances <- function(model, init) {
+  if (!has_groups(model)) {
+    return(NULL)
+  }
+  default <- lapply(model$data$bars, start_covariance)
+  names(default) <- names(model$layout)
+  utils::modifyList(default, init$Sigma %||% list())
+}
+
+# list(factor, u) of a state. u: NULL for 0.
+state_of_bars <- function(model, covariances, u = NULL) {
+  if (is.null(covariances)) {
+    return(list(factor = numeric(), u = numeric()))
+  }
+  out <- crossed_state(model, covariances, 1)[c("factor", "u")]
+  if (!is.null(u)) out$u <- u
+  out
+}
+
+# The log-likelihood of the responses given the linear predictor of each row.
+log_lik_of_state <- function(model, eta, scale) {
+  used <- which(rows_used(model$frame))
+  sum(response_log_lik(
+    model_response(model), matrix(eta[used], 1L),
+    frame_rows(model$frame, used), scale
+  ))
+}
