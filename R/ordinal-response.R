@@ -145,15 +145,7 @@ observed_response.ordered_response <- function(response, y, known, weights,
   check_no_size(weights, "weights", "normal", call)
   levels <- response$levels
   if (is.factor(y) || is.character(y)) {
-    unseen <- setdiff(as.character(y[!is.na(y)]), levels)
-    if (length(unseen) > 0L) {
-      abort_argument(
-        c("The response of {.arg newdata} must have the levels of the fit,
-           not {.val {unseen[[1L]]}}.",
-          i = "They are {.val {levels}}."),
-        call = call, class = "level"
-      )
-    }
+    check_known_levels(y, levels, call)
     return(list(y = match(as.character(y), levels)))
   }
   y <- as_ordered(y, known$name, call)$y

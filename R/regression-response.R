@@ -420,19 +420,22 @@ as_class <- function(model, probability, call) {
 # A response in the levels of the fit's own, `known`.
 response_of_kind <- function(y, known, call) {
   if (identical(known$kind, "factor")) {
-    levels <- known$levels
-    unseen <- setdiff(as.character(y[!is.na(y)]), levels)
-    if (length(unseen) > 0L) {
-      abort_argument(
-        c("The response of {.arg newdata} must have the levels of the fit,
-           not {.val {unseen[[1L]]}}.",
-          i = "They are {.val {levels}}."),
-        call = call, class = "level"
-      )
-    }
-    y <- factor(as.character(y), levels = levels)
+    check_known_levels(y, known$levels, call)
+    y <- factor(as.character(y), levels = known$levels)
   }
   as_response(y, known$name, call)
+}
+
+check_known_levels <- function(y, levels, call) {
+  unseen <- setdiff(as.character(y[!is.na(y)]), levels)
+  if (length(unseen) > 0L) {
+    abort_argument(
+      c("The response of {.arg newdata} must have the levels of the fit,
+         not {.val {unseen[[1L]]}}.",
+        i = "They are {.val {levels}}."),
+      call = call, class = "level"
+    )
+  }
 }
 
 # ---- The binomial response ---------------------------------------------------

@@ -436,46 +436,33 @@ static const int *kept_starts(const int *first, const hlm_data *data) {
   return start;
 }
 
-/* Where the rows of each group begin in element `row`, which has all of them. */
-static const int *group_starts_of_all(SEXP list, size_t groups, size_t n) {
-  const int *first = group_starts(list, "first", groups);
-  if ((size_t)first[groups] != n)
+/* first, row and bar (z) */
+static hlm_rows unpack_hlm_rows(SEXP list, const hlm_data *bar, size_t n) {
+  hlm_rows rows = {group_starts(list, "first", bar->groups),
+                   args_integers(list, "row", n),
+                   finite_numbers(list, "bar", args_product(n, bar->q))};
+  if ((size_t)rows.first[bar->groups] != n)
     Rf_error("each row must be in a group");
-  return first;
-}
-
-static const int *every_row(SEXP list, size_t n) {
-  const int *row = args_integers(list, "row", n);
   char *seen = R_alloc(n + 1, 1);
   memset(seen, 0, n + 1);
   for (size_t at = 0; at < n; at++) {
-    if (row[at] < 0 || (size_t)row[at] >= n || seen[row[at]])
+    if (rows.row[at] < 0 || (size_t)rows.row[at] >= n || seen[rows.row[at]])
       Rf_error("`row` must have each row once");
-    seen[row[at]] = 1;
+    seen[rows.row[at]] = 1;
   }
-  return row;
-}
-
-/* first, row and bar (z), whose columns are in the order of the data */
-static hlm_latent_rows unpack_latent_rows(SEXP list, const hlm_data *bar,
-                                          size_t n) {
-  hlm_latent_rows rows;
-  rows.first = group_starts_of_all(list, bar->groups, n);
-  rows.row = every_row(list, n);
-  rows.z = finite_numbers(list, "bar", args_product(n, bar->q));
   return rows;
 }
 
 static hlm_data *unpack_latent_bars(SEXP list, hlm_latent_data *data) {
   hlm_data *bar = (hlm_data *)R_alloc(data->bars, sizeof *bar);
-  hlm_latent_rows *rows = (hlm_latent_rows *)R_alloc(data->bars, sizeof *rows);
+  hlm_rows *rows = (hlm_rows *)R_alloc(data->bars, sizeof *rows);
   for (size_t f = 0; f < data->bars; f++) {
     SEXP own = list_item(list, "bars", f, data->bars);
     bar[f] = unpack_model(own);
     if (bar[f].p != data->p || !bar[f].known || bar[f].collapsed)
       Rf_error(
         "the bars must have the same fixed effects, and known variances");
-    rows[f] = unpack_latent_rows(own, bar + f, data->n);
+    rows[f] = unpack_hlm_rows(own, bar + f, data->n);
     bar[f].start = kept_starts(rows[f].first, bar + f);
   }
   data->bar = bar;
@@ -515,21 +502,11 @@ SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
 
 /* ---- counts ------------------------------------------------------------------ */
 
-/* first, row and bar (z), whose columns are in the order of `row` */
-static hlm_count_bar unpack_count_bar(SEXP list, const hlm_data *data,
-                                      size_t n) {
-  hlm_count_bar bar;
-  bar.first = group_starts_of_all(list, data->groups, n);
-  bar.row = every_row(list, n);
-  bar.z = finite_numbers(list, "bar", args_product(n, data->q));
-  return bar;
-}
-
 /* Bars of which the prior alone is in the first list. */
 static void unpack_count_bars(SEXP list, hlm_count_data *data) {
   hlm_crossed_data *groups = &data->groups;
   hlm_data *prior = (hlm_data *)R_alloc(groups->bars + 1, sizeof *prior);
-  hlm_count_bar *bar = (hlm_count_bar *)R_alloc(groups->bars + 1, sizeof *bar);
+  hlm_rows *bar = (hlm_rows *)R_alloc(groups->bars + 1, sizeof *bar);
   size_t *first = (size_t *)R_alloc(groups->bars + 1, sizeof *first);
   first[0] = 0;
   for (size_t f = 0; f < groups->bars; f++) {
@@ -541,7 +518,7 @@ static void unpack_count_bars(SEXP list, hlm_count_data *data) {
     for (size_t j = 0; j <= prior[f].groups; j++)
       none[j] = 0;
     prior[f].start = none;
-    bar[f] = unpack_count_bar(own, prior + f, data->n);
+    bar[f] = unpack_hlm_rows(own, prior + f, data->n);
     first[f + 1] = first[f] + args_product(prior[f].q, prior[f].groups);
   }
   groups->bar = prior;

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
   hlm_latent_data data;
   hlm_data groups;
-  hlm_latent_rows rows;
+  hlm_rows rows;
   hlm_binomial responses;
   hlm_state state;
   int start[GROUPS + 1], fixed_at[MOST_Q], order[ROWS];
@@ -80,7 +80,7 @@ static void open_fixture(fixture *f, form of) {
                          .column_mean = f->column_mean,
                          .intercept_at = of.p,
                          .fixed_at = f->fixed_at};
-  f->rows = (hlm_latent_rows){first_rows, f->order, f->z};
+  f->rows = (hlm_rows){first_rows, f->order, f->z};
   f->responses = (hlm_binomial){f->success, f->total};
   f->data = (hlm_latent_data){.bars = 1,
                               .p = of.p,
@@ -288,7 +288,7 @@ static void two_bars_by_hand(void) {
   bars[1].start = outer_start;
   bars[1].scale = &one;
   bars[1].fixed_at = &mean_at;
-  const hlm_latent_rows rows[2] = {f.rows, {outer_first, outer_row, ones}};
+  const hlm_rows rows[2] = {f.rows, {outer_first, outer_row, ones}};
   const hlm_nesting nest = {1, 0, 1, &term, &term, parents};
   hlm_latent_data data = f.data;
   data.bars = 2;

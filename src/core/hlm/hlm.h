@@ -69,6 +69,13 @@ typedef struct {
   double *u;      /* q x J */
 } hlm_state;
 
+/* The rows of a bar whose latent responses or densities change in a sweep: those of
+ * group j are row[first[j]], ..., row[first[j + 1] - 1]. */
+typedef struct {
+  const int *first, *row; /* J + 1; n                                     */
+  const double *z;        /* q x n                                        */
+} hlm_rows;
+
 typedef struct {
   hlm_data data;
   hlm_state state;

@@ -350,7 +350,7 @@ static void add_groups(hlm_count *m, size_t f) {
 
 /* A of group j, and x - A'z of its rows */
 static status shift_group(hlm_count *m, size_t f, size_t j) {
-  const hlm_count_bar *rows = m->data.bar + f;
+  const hlm_rows *rows = m->data.bar + f;
   const size_t q = m->data.groups.bar[f].q, p = m->data.groups.p;
   const size_t first = (size_t)rows->first[j], end = (size_t)rows->first[j + 1];
   double *h = m->factor, *a = m->shift + q * p * j;
@@ -399,7 +399,7 @@ static status draw_centred(hlm_count *m, size_t f, double *counts) {
 
 static status draw_groups(hlm_count *m, size_t f, double *counts) {
   const hlm_data *bar = m->data.groups.bar + f;
-  const hlm_count_bar *rows = m->data.bar + f;
+  const hlm_rows *rows = m->data.bar + f;
   const size_t q = bar->q;
   status outcome = STATUS_OK;
   memset(m->theta, 0, q * sizeof *m->theta);
@@ -428,7 +428,7 @@ typedef struct {
 
 /* along_i <- z_ik u_jl */
 static void measure_along(hlm_count *m, size_t f, size_t k, size_t l) {
-  const hlm_count_bar *rows = m->data.bar + f;
+  const hlm_rows *rows = m->data.bar + f;
   const size_t q = m->data.groups.bar[f].q;
   const double *u = m->groups.bar[f].state.u;
   for (size_t j = 0; j < m->data.groups.bar[f].groups; j++)
@@ -583,7 +583,7 @@ static void predict(hlm_count *m) {
     m->eta[i] = (data->offset ? data->offset[i] : 0.0) +
                 linalg_inner(data->x + p * i, m->state.groups.b, p);
   for (size_t f = 0; f < data->groups.bars; f++) {
-    const hlm_count_bar *rows = data->bar + f;
+    const hlm_rows *rows = data->bar + f;
     const hlm_data *bar = data->groups.bar + f;
     const double *u = m->state.groups.u + data->groups.first[f];
     for (size_t j = 0; j < bar->groups; j++)
@@ -629,7 +629,7 @@ static status find_reference(hlm_count *m) {
 /* The means at the reference, times (1 + sum y) / (1 + sum of means) of the group. */
 static void expect_rows(hlm_count *m, size_t f) {
   const hlm_count_data *data = &m->data;
-  const hlm_count_bar *rows = data->bar + f;
+  const hlm_rows *rows = data->bar + f;
   const size_t p = data->groups.p;
   double *mean = m->expected + data->n * f;
   for (size_t i = 0; i < data->n; i++)

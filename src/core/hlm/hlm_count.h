@@ -47,16 +47,10 @@
 #include "run/scan.h"
 
 typedef struct {
-  const int *first; /* J + 1: the rows of group j: row[first[j]], ...       */
-  const int *row;   /* n                                                    */
-  const double *z;  /* q x n: in the order of `row`                         */
-} hlm_count_bar;
-
-typedef struct {
   hlm_crossed_data
-    groups; /* bars, p, first, bar (priors, without rows), nesting,
+    groups;            /* bars, p, first, bar (priors, without rows), nesting,
                               keep; the rows are of this file               */
-  const hlm_count_bar *bar; /* F */
+  const hlm_rows *bar; /* F: z in the order of `row` */
   size_t n;
   int negbinomial;
   const double *x, *y;            /* p x n, n                              */

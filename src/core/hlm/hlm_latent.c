@@ -105,7 +105,7 @@ void hlm_latent_open(hlm_latent *m, const hlm_latent_data *data,
 
 /* to_i <- to_i + z_fi'u_f,j(i) */
 static void add_bar(const hlm_latent *m, size_t f, double *to) {
-  const hlm_latent_rows *rows = m->data.rows + f;
+  const hlm_rows *rows = m->data.rows + f;
   const size_t q = m->data.bar[f].q, groups = m->data.bar[f].groups;
   for (size_t j = 0; j < groups; j++) {
     const double *u = m->bar[f].state.u + q * j;
@@ -151,7 +151,7 @@ static double log_of_scale(const void *target, double x) {
 }
 
 static void scale_coordinate(hlm_latent *m, size_t f, size_t k) {
-  const hlm_latent_rows *rows = m->data.rows + f;
+  const hlm_rows *rows = m->data.rows + f;
   const double *u = m->bar[f].state.u;
   const size_t q = m->data.bar[f].q, groups = m->data.bar[f].groups;
   for (size_t j = 0; j < groups; j++)
@@ -209,7 +209,7 @@ static void reflect(double *rows, size_t width, size_t count, size_t k,
  * others: the offset and the other bars' part of eta. */
 static size_t weigh_group(hlm_latent *m, size_t f, size_t j,
                           const double *others) {
-  const hlm_latent_rows *rows = m->data.rows + f;
+  const hlm_rows *rows = m->data.rows + f;
   const size_t q = m->data.bar[f].q, p = m->data.p, width = q + p + 1;
   const size_t first = (size_t)rows->first[j];
   const size_t count = (size_t)rows->first[j + 1] - first;

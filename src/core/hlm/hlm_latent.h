@@ -54,19 +54,13 @@ typedef struct {
   void (*record)(const void *response, double *row, size_t stride);
 } hlm_response;
 
-/* The rows of a bar: those of group j are row[first[j]], ..., row[first[j + 1] - 1]. */
-typedef struct {
-  const int *first, *row; /* J + 1; n                                     */
-  const double *z;        /* q x n, column row[i] of row i                */
-} hlm_latent_rows;
-
 typedef struct {
   size_t bars, p, n, nestings;
   const hlm_data
     *bar; /* F: q, p, groups, start (of the kept rows), prior, fixed_at
                           and `keep`; known, not collapsed, no units and no centre;
                           the rows and the pool are of this file                 */
-  const hlm_latent_rows *rows; /* F */
+  const hlm_rows *rows; /* F: z in the order of the data */
   const double *x;      /* p x n                                          */
   const double *offset; /* n, or NULL for none                            */
   const hlm_nesting *nesting;
