@@ -19,8 +19,10 @@ chicks <- as.data.frame(datasets::ChickWeight)
 chicks[["Chick"]] <- factor(as.character(chicks$Chick))
 chicks$cold <- factor(rep(c("no", "yes"), length.out = nrow(chicks)))
 
+# Made where they are used: the session may drop the frame of a function that
+# has returned, and with it the data that a fit does not use.
 regressions <- function() {
-  list(
+  eval.parent(quote(list(
     lm = client_fit(
       gibbs_lm, log(mpg) ~ poly(qsec, 2) + cyl * wt + factor(gear), cars,
       weights = carb, subset = disp < 400
@@ -39,7 +41,7 @@ regressions <- function() {
       gibbs_hlm, weight ~ splines::ns(Time, 2) + Diet + (1 + cold || Chick),
       chicks
     )
-  )
+  )))
 }
 
 bare_fit <- function() {
