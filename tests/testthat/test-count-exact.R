@@ -221,9 +221,13 @@ test_that("Geweke's joint test passes, and finds mistakes", {
   model <- cases$slopes
   reference <- joint_by_simulation(model, count_quantities, 4000)
   for (mutant in count_group_mutants) {
-    found <- joint_test(
-      mutant_of(model, mutant), count_quantities, reference, 400, 20
+    # a covariance that a mistake drives to a singular matrix shows it too
+    found <- tryCatch(
+      smallest_adjusted(joint_test(
+        mutant_of(model, mutant), count_quantities, reference, 400, 20
+      )),
+      gibbsite_collapse = function(cnd) 0
     )
-    expect_lt(smallest_adjusted(found), 0.001)
+    expect_lt(found, 0.001)
   }
 })
