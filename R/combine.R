@@ -130,7 +130,12 @@ unite_fits <- function(fits, call) {
   check_streams(fits, call)
   each <- function(part) lapply(fits, fit_part, part)
   model <- united_model(each("model"))
-  chains <- united_chains(model, do.call(c, each("chains")))
+  before <- do.call(c, each("chains"))
+  chains <- united_chains(model, before)
+  if (!is.null(before[[1L]]$order)) {
+    # names go with the topics
+    model$names <- model$names[match(chains[[1L]]$order, before[[1L]]$order)]
+  }
   numbered <- function(draws) {
     Map(function(x, chain) fit_numbers(model, x, chain$order), draws, chains)
   }
@@ -187,7 +192,8 @@ check_same_runs <- function(fits, call) {
       "model" = class(fit)[1],
       "specification" = model[
         setdiff(
-          names(model), c("data", "data_hash", "prior", "columns", "frame")
+          names(model),
+          c("data", "data_hash", "prior", "columns", "frame", "names")
         )
       ],
       "stored quantities" = model$columns,
@@ -271,7 +277,9 @@ check_streams <- function(fits, call) {
 
 united_model <- function(models) {
   kept <- vapply(models, model_has_data, logical(1))
-  models[[if (any(kept)) which(kept)[1] else 1]]
+  out <- models[[if (any(kept)) which(kept)[1] else 1]]
+  out$names <- models[[1]]$names
+  out
 }
 
 united_running <- function(runs) {

@@ -18,7 +18,10 @@ topic_agreement <- function(fit, topics, matched) {
     mean(rowSums(abs(theta[[pair[1L]]] - theta[[pair[2L]]]))) / 2
   })
   list(
-    affinity = apply(matched$affinity, 2L, min), documents = mean(distance),
+    affinity = stats::setNames(
+      apply(matched$affinity, 2L, min), topic_names(fit_part(fit, "model"))
+    ),
+    documents = mean(distance),
     perplexity = vapply(model_matrices(fit), function(draws) {
       exp(-mean(draws[, "log_lik"]))
     }, 0)
@@ -105,7 +108,7 @@ switched_lines <- function(switched, share = 0.05) {
     paste0(
       "Topics that changed places within a chain, in up to ",
       format(100 * max(switched), digits = 2), "% of its draws: ",
-      few_words(moved), "."
+      few_words(names(moved) %||% moved), "."
     ),
     "Their means mix several topics: try fewer topics, or read a shorter run."
   )
@@ -114,6 +117,7 @@ switched_lines <- function(switched, share = 0.05) {
 # same: for each topic, whether it is the same in all chains.
 same_words <- function(same) {
   other <- which(!same)
+  other <- names(other) %||% other
   if (length(other) == 0L) {
     paste("All", length(same), "topics are the same in all chains.")
   } else if (!any(same)) {
@@ -158,7 +162,8 @@ agreement_lines <- function(agreement) {
       "Topics: ", sum(same), " of ", length(same),
       " are the same in all chains (affinity ", same_topic, " or more)",
       if (any(!same)) {
-        paste0("; least ", two(min(affinity)), ", topic ", which.min(affinity))
+        paste0("; least ", two(min(affinity)), ", topic ",
+               names(affinity)[[which.min(affinity)]])
       }, "."
     ),
     paste0(
@@ -171,17 +176,19 @@ agreement_lines <- function(agreement) {
 # Pairs of topics with the same terms, and topics with few tokens.
 duplicate_lines <- function(topics) {
   k <- length(topics$share)
+  names <- names(topics$share) %||% seq_len(k)
   affinity <- tcrossprod(sqrt(topics$phi))
   pairs <- which(affinity >= same_topic & upper.tri(affinity), arr.ind = TRUE)
   rare <- which(topics$share < 0.1 / k)
   c(
     if (nrow(pairs) > 0L) {
       paste0("Nearly the same terms: topics ",
-             few_words(paste(pairs[, 1L], "and", pairs[, 2L])), ".")
+             few_words(paste(names[pairs[, 1L]], "and", names[pairs[, 2L]])),
+             ".")
     },
     if (length(rare) > 0L) {
       paste0("Hardly used (less than a tenth of an equal share): topics ",
-             few_words(rare), ".")
+             few_words(names[rare]), ".")
     }
   )
 }

@@ -58,9 +58,10 @@ lda_prior_numbers <- function(prior) {
 
 lda_is_sampled <- function(prior) !is.numeric(prior)
 
-# The names of the topics: those of the rows of eta, or their numbers.
+# The names of the topics: those of name_topics(), those of the rows of eta, or
+# their numbers.
 topic_names <- function(model) {
-  model$topics %||% as.character(seq_len(model$k))
+  model$names %||% model$topics %||% as.character(seq_len(model$k))
 }
 
 # eta_tw of one topic: one number, or one for each term.

@@ -73,18 +73,18 @@ picture_lda <- function(fit, type, topics, n, level, chain, variables, call) {
   )
 }
 
-check_topics <- function(topics, share, call) {
+check_topics <- function(topics, share, call, most = 30L) {
   k <- length(share)
   if (is.null(topics)) {
     return(sort(utils::head(order(-share), 12L)))
   }
-  fine <- is.numeric(topics) && length(topics) %in% 1:30 &&
+  fine <- is.numeric(topics) && length(topics) %in% seq_len(most) &&
     all(topics %in% seq_len(k)) && !anyDuplicated(as.vector(topics))
   if (!fine) {
     given <- describe(topics)
     abort_argument(
-      "{.arg topics} must be at most 30 different numbers from 1 to {k}, not
-       {given}.",
+      "{.arg topics} must be at most {min(most, k)} different numbers from 1
+       to {k}, not {given}.",
       call = call
     )
   }

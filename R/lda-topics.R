@@ -59,7 +59,8 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' They are accumulated over all kept draws as the chains run, and include the
 #' variance of the Dirichlet distributions given the tokens' topics.
 #' `top_terms()` gives the terms with the largest posterior mean probability in
-#' each topic. `topic_distances()` gives the Hellinger distance
+#' each topic, or with `by =` the most distinctive ones. `topic_distances()`
+#' gives the Hellinger distance
 #' \eqn{\sqrt{1 - \sum_w \sqrt{\phi_{tw} \phi_{sw}}}}{sqrt(1 - sum_w
 #' sqrt(phi_tw phi_sw))} between the mean distributions of each pair of topics:
 #' 0 for the same distribution, 1 for no term in common.
@@ -78,6 +79,21 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' @param chain `NULL` (default): the average of all chains. Or the number of
 #'   one chain.
 #' @param n Whole number, at least 1 (default 10): how many terms.
+#' @param by What the terms of a topic are ordered by, with \eqn{p_w = \sum_t
+#'   s_t \phi_{tw}}{p_w = sum_t s_t phi_tw}, where \eqn{s_t} is the topic's
+#'   share of all tokens:
+#'   * `"probability"` (default): \eqn{\phi_{tw}}{phi_tw};
+#'   * `"lift"`: \eqn{\phi_{tw} / p_w}{phi_tw / p_w}, which rare terms lead;
+#'   * `"relevance"` (Sievert & Shirley 2014): \eqn{\lambda \log \phi_{tw} +
+#'     (1 - \lambda) \log(\phi_{tw} / p_w)}{lambda log(phi_tw) + (1 - lambda)
+#'     log(phi_tw / p_w)};
+#'   * `"frex"` (Airoldi & Bischof 2016): the harmonic mean \eqn{1 / (\lambda /
+#'     E_{tw} + (1 - \lambda) / F_{tw})}{1 / (lambda / E_tw + (1 - lambda) /
+#'     F_tw)} of the ranks, from 0 to 1 among the terms, of the exclusivity
+#'     \eqn{\phi_{tw} / \sum_u \phi_{uw}}{phi_tw / sum_u phi_uw} and of the
+#'     probability \eqn{\phi_{tw}}{phi_tw}.
+#' @param weight Number from 0 to 1: \eqn{\lambda}{lambda}; by default 0.6 for
+#'   the relevance, as its authors suggest, and 0.5 for `"frex"`.
 #' @return `topic_estimates()`: a list: `phi` and `phi_sd` (topics x terms),
 #'   `theta` and `theta_sd` (documents x topics), `share` (of each topic in all
 #'   tokens), `affinity` (chains x topics), `switched` (chains x topics: the
@@ -88,16 +104,25 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #'   `top_terms()`: a data frame of class `lda_top_terms` with a row for each
 #'   topic and rank: `topic`, `name` (only where topics have names, see
 #'   [seeded_topics()]), `share` (of the topic in all tokens), `affinity` (the
-#'   least over the chains), `rank`, `term`, `probability` and `sd`. It is
-#'   printed with one line for each topic.
+#'   least over the chains), `rank`, `term`, `probability`, `sd` and, unless
+#'   terms are ordered by probability, `score`. It is printed with one line for
+#'   each topic.
 #'
 #'   `topic_distances()`: an object of class `dist`.
 #' @section Errors: `gibbsite_error_argument` for anything but a fit of
 #'   [gibbs_lda()] and a chain that is not there.
 #' @references
+#' Airoldi EM, Bischof JM (2016). Improving and evaluating topic models and
+#' other models of text. *Journal of the American Statistical Association* 111,
+#' 1381-1403. \doi{10.1080/01621459.2015.1051182}
+#'
 #' Bhattacharyya A (1943). On a measure of divergence between two statistical
 #' populations defined by their probability distributions. *Bulletin of the
 #' Calcutta Mathematical Society* 35, 99-109.
+#'
+#' Sievert C, Shirley K (2014). LDAvis: a method for visualizing and
+#' interpreting topics. *Workshop on Interactive Language Learning*, 63-70.
+#' \doi{10.3115/v1/W14-3110}
 #' @seealso [coherence()], [tidy.gibbs_lda()], [plot.gibbs_lda()], also with
 #'   `type = "map"`.
 #' @examples
@@ -109,6 +134,7 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' topics$share
 #' topics$affinity
 #' top_terms(fit, 5)
+#' top_terms(fit, 5, by = "relevance")
 #' topic_distances(fit)
 #' @export
 topic_estimates <- function(fit, chain = NULL) {
@@ -211,28 +237,63 @@ pool <- function(chains, mean_of, variance_of) {
 
 #' @rdname topic_estimates
 #' @export
-top_terms <- function(fit, n = 10, chain = NULL) {
+top_terms <- function(fit, n = 10, chain = NULL,
+                      by = c("probability", "lift", "relevance", "frex"),
+                      weight = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
   check_lda(fit)
   n <- check_count(n)
-  table_of_terms(estimate_topics(fit, chain), n)
+  by <- check_choice(by, c("probability", "lift", "relevance", "frex"))
+  if (!is.null(weight) && by %in% c("probability", "lift")) {
+    abort_argument(
+      "{.arg weight} is for {.code by = \"relevance\"} and {.code by =
+       \"frex\"}."
+    )
+  }
+  default <- if (by == "frex") 0.5 else 0.6
+  weight <- check_number(
+    weight, lower = 0, upper = 1, null_ok = TRUE
+  ) %||% default
+  table_of_terms(estimate_topics(fit, chain), n, by, weight)
 }
 
-table_of_terms <- function(topics, n) {
+table_of_terms <- function(topics, n, by = "probability", weight = 1) {
   terms <- colnames(topics$phi)
   n <- min(n, length(terms))
+  score <- score_of_terms(topics, by, weight)
   rows <- lapply(seq_len(nrow(topics$phi)), function(t) {
-    top <- order(-topics$phi[t, ])[seq_len(n)]
-    named_topics(data.frame(
+    top <- order(-score[t, ], -topics$phi[t, ])[seq_len(n)]
+    table <- data.frame(
       topic = t, share = topics$share[[t]],
       affinity = min(topics$affinity[, t]), rank = seq_len(n),
       term = terms[top], probability = unname(topics$phi[t, top]),
       sd = unname(topics$phi_sd[t, top])
-    ), rownames(topics$phi))
+    )
+    if (by != "probability") table$score <- unname(score[t, top])
+    named_topics(table, rownames(topics$phi))
   })
   structure(
     do.call(rbind, rows), class = c("lda_top_terms", "data.frame"),
     chains = nrow(topics$affinity)
+  )
+}
+
+# topics x terms: see ?top_terms.
+score_of_terms <- function(topics, by, weight) {
+  phi <- topics$phi
+  lift <- function() sweep(phi, 2L, colSums(topics$share * phi), `/`)
+  # the empirical distribution function over the terms of a topic
+  ranks <- function(x) {
+    t(apply(x, 1L, rank, ties.method = "max")) / ncol(x)
+  }
+  switch(by,
+    probability = phi,
+    lift = lift(),
+    relevance = weight * log(phi) + (1 - weight) * log(lift()),
+    frex = 1 / (
+      weight / ranks(sweep(phi, 2L, colSums(phi), `/`)) +
+        (1 - weight) / ranks(phi)
+    )
   )
 }
 
@@ -454,6 +515,102 @@ ldavis_data <- function(fit, chain = NULL) {
     doc.length = document_lengths_of(tokens), vocab = tokens$terms,
     term.frequency = tabulate(tokens$word, length(tokens$terms))
   )
+}
+
+#' Names for topics
+#'
+#' Gives the topics of a fit names. Tables, predictions and pictures then show
+#' the names: [top_terms()], [topic_estimates()], [predict.gibbs_lda()],
+#' [topic_prevalence()], `summary()`, `tidy()` and `plot()`. The draws and their
+#' columns keep the numbers.
+#'
+#' A fit keeps the numbers of its topics when it is continued ([extend()]), and
+#' so its names. [combine_fits()] gives the chains common numbers; the names are
+#' those of the first fit's topics.
+#'
+#' @param fit A fit made by [gibbs_lda()].
+#' @param names A character vector with the numbers of topics as its names, such
+#'   as `c("1" = "sport", "4" = "trade")`: other topics keep the names they
+#'   have. Or a name for each topic, in their order. `NULL` removes all names
+#'   that this function gave.
+#' @return The fit with the names.
+#' @section Errors: `gibbsite_error_argument` for a topic that is not there and
+#'   for a name that is missing, empty or that of two topics.
+#' @seealso [seeded_topics()], whose topics have names from the beginning.
+#' @examples
+#' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+#'   seed = 1, progress = FALSE
+#' )
+#' fit <- name_topics(fit, c("1" = "sport", "3" = "trade"))
+#' top_terms(fit, 5)
+#' @export
+name_topics <- function(fit, names) {
+  check_needed(
+    fit = "a fit made by gibbs_lda()", names = "the names of the topics"
+  )
+  call <- rlang::current_env()
+  check_lda(fit)
+  model <- fit_part(fit, "model")
+  model$names <- names_for_topics(model, names, call)
+  attr(fit, "model") <- model
+  fit
+}
+
+names_for_topics <- function(model, given, call) {
+  if (is.null(given)) {
+    return(NULL)
+  }
+  check_text(given, "names", call)
+  if (!is.character(given) || is.object(given)) {
+    abort_expected(
+      given, "a character vector, such as `c(\"1\" = \"sport\")`", TRUE,
+      "names", call
+    )
+  }
+  at <- numbers_of_topics(given, model$k, call)
+  out <- topic_names(model)
+  out[at] <- unname(given)
+  bad <- is.na(out) | !nzchar(out) | duplicated(out)
+  if (any(bad)) {
+    name <- out[bad][[1L]]
+    abort_argument(
+      c("Each topic must have a name of its own in {.arg names}.",
+        x = if (is.na(name) || name == "") {
+          "The name of topic {which(bad)[[1L]]} is empty."
+        } else {
+          "Topics {and_words(which(out == name))} would be {.val {name}}."
+        }),
+      call = call
+    )
+  }
+  out
+}
+
+# Which topics the names are for.
+numbers_of_topics <- function(given, k, call) {
+  if (is.null(names(given))) {
+    if (length(given) != k) {
+      abort_argument(
+        c("{.arg names} must have a name for each of the {k} topics, not
+           {length(given)}.",
+          i = "Name some by their numbers: {.code c(\"1\" = \"sport\")}."),
+        call = call
+      )
+    }
+    return(seq_len(k))
+  }
+  check_text(names(given), "names(names)", call)
+  at <- match(names(given), seq_len(k))
+  if (anyNA(at) || anyDuplicated(at)) {
+    wrong <- names(given)[[which(is.na(at) | duplicated(at))[[1L]]]]
+    abort_argument(
+      "The names of {.arg names} must be different numbers of topics, from 1 to
+       {k}: not {.val {wrong}}.",
+      call = call
+    )
+  }
+  at
 }
 
 # ---- Summary ----------------------------------------------------------------

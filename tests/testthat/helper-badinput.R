@@ -462,6 +462,11 @@ hostile_bases <- function(o) {
     sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
     topic_estimates = fit("gibbs_lda"),
+    name_topics = fit("gibbs_lda", names = c("1" = "sport")),
+    topic_prevalence = fit(
+      "gibbs_lda", formula = ~party,
+      data = data.frame(party = seq_len(nrow(o$words)))
+    ),
     uniform_prior = list(lower = 0, upper = 1), until = list(),
     token_counts = list(x = o$words),
     # methods for which the object alone is not enough
@@ -993,6 +998,7 @@ taken_values <- list(
   # runs by the rule, as its page says
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
+  name_topics.names = "null",
   plot.gibbsite_laplace.type = "null", plot.gibbs_lda.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
