@@ -400,13 +400,7 @@ rows_taken <- function(n, most) {
 
 # Each row with the fifth of the rows that is nearest, as pairs of indices.
 near_rows <- function(white) {
-  distance <- as.matrix(stats::dist(white))
-  distance[distance == 0] <- Inf
-  count <- ceiling(nrow(white) / 5)
-  limit <- apply(distance, 1L, function(to) sort(to, partial = count)[[count]])
-  # equal distances may differ by rounding
-  near <- distance <= limit * (1 + 1e-8) & distance < Inf
-  unname(which(near, arr.ind = TRUE))
+  .Call(C_near_rows, white, ceiling(nrow(white) / 5))
 }
 
 # Midpoint, range and variance of each column; a range or variance of zero

@@ -1,5 +1,9 @@
 /* .Call entries of the Gaussian mixture: unpack, call the core, pack. */
 #include <R.h>
+#include <R_ext/Utils.h>
+
+#include <limits.h>
+#include <math.h>
 
 #include "gmm/gmm_unknown.h"
 #include "r_args.h"
@@ -244,6 +248,54 @@ SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
   const status outcome = gmm_evaluate(&job, R_alloc(size, 1));
   if (outcome != STATUS_OK)
     scan_stop(outcome);
+  UNPROTECT(1);
+  return result;
+}
+
+/* near[j + n i] <- whether row j is one of the `count` nearest of row i, among rows at
+ * another place; distances that differ by rounding are equal.  Returns how many. */
+static size_t find_near(const double *x, size_t n, size_t d, size_t count,
+                        double *distance, double *sorted, char *near) {
+  size_t pairs = 0;
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < n; j++) {
+      double sum = 0.0;
+      for (size_t c = 0; c < d; c++) {
+        const double gap = x[i + n * c] - x[j + n * c];
+        sum += gap * gap;
+      }
+      distance[j] = sorted[j] = sum > 0.0 ? sqrt(sum) : INFINITY;
+    }
+    rPsort(sorted, (int)n, (int)count - 1);
+    const double limit = sorted[count - 1] * (1.0 + 1e-8);
+    for (size_t j = 0; j < n; j++) {
+      near[j + n * i] = distance[j] <= limit && isfinite(distance[j]);
+      pairs += (size_t)near[j + n * i];
+    }
+  }
+  return pairs;
+}
+
+/* x: n x d.  Returns the pairs (i, j) of a row and one of its `count` nearest, by j. */
+SEXP C_near_rows(SEXP x, SEXP count) {
+  size_t n, d;
+  args_matrix(x, "x", &n, &d);
+  const size_t nearest = args_scalar_count(count, "count", 1);
+  if (nearest > n)
+    Rf_error("`count` must be at most the number of rows");
+  double *work = (double *)R_alloc(2 * n, sizeof *work);
+  char *near = R_alloc(args_product(n, n), 1);
+  const size_t pairs = find_near(REAL(x), n, d, nearest, work, work + n, near);
+  if (pairs > INT_MAX)
+    Rf_error("too many pairs");
+  SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)pairs, 2));
+  int *first = INTEGER(result), *second = first + pairs;
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < n; i++)
+      if (near[j + n * i]) {
+        *first++ = (int)i + 1;
+        *second++ = (int)j + 1;
+      }
   UNPROTECT(1);
   return result;
 }
