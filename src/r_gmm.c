@@ -281,8 +281,8 @@ SEXP C_near_rows(SEXP x, SEXP count) {
   size_t n, d;
   args_matrix(x, "x", &n, &d);
   const size_t nearest = args_scalar_count(count, "count", 1);
-  if (nearest > n)
-    Rf_error("`count` must be at most the number of rows");
+  if (nearest >= n)
+    Rf_error("`count` must be below the number of rows");
   double *work = (double *)R_alloc(2 * n, sizeof *work);
   char *near = R_alloc(args_product(n, n), 1);
   const size_t pairs = find_near(REAL(x), n, d, nearest, work, work + n, near);
