@@ -79,12 +79,11 @@ categorical_model_of <- function(frame, prior, layout) {
 # The columns of a category, of those of its own model: "b[cat,x]" of "x",
 # "sd[cat,1,1]" of "sd[1,1]".
 of_category <- function(category, columns, coefficients) {
-  first <- seq_along(coefficients)
-  columns[-first] <- sub("[", paste0("[", category, ","), columns[-first],
-                         fixed = TRUE)
-  columns[first] <- paste0("b[", category, ",", coefficients, "]",
-                           recycle0 = TRUE)
-  columns
+  own <- seq_along(columns) <= length(coefficients)
+  ifelse(
+    own, paste0("b[", category, ",", columns, "]"),
+    sub("[", paste0("[", category, ","), columns, fixed = TRUE)
+  )
 }
 
 # list(model, at, category): the model of category k alone, as if it were that

@@ -61,10 +61,10 @@ line_words <- function(fit, term) {
 # "term | groups".
 group_terms <- function(model) {
   bars <- predictor_bars(model)
-  unlist(lapply(names(bars), function(name) {
-    terms <- bars[[name]]$design$bar
+  unlist(Map(function(bar, name) {
+    terms <- bar$design$bar
     if (length(bars) > 1L) paste(terms, "|", name) else terms
-  }))
+  }, bars, names(bars)), use.names = FALSE)
 }
 
 # list(f, term, name, levels) of one of these: the number of its bar.

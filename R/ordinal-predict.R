@@ -208,6 +208,7 @@ category_intervals <- function(fit, rows, level, call, type = "response") {
 
 most_probable <- function(model, shares) {
   response <- model_design(model)$response
+  if (response$kind == "category_counts") response$kind <- "category"
   code <- rep(NA_real_, nrow(shares))
   known <- which(!is.na(rowSums(shares)))
   code[known] <- max.col(shares[known, , drop = FALSE], "first")
