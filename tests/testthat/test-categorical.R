@@ -7,7 +7,8 @@ test_that("default calls converge, and the posterior is near multinom()'s", {
   skip_long()
   skip_if_not_installed("MASS")
   skip_if_not_installed("nnet")
-  theirs <- nnet::multinom(
+  multinom <- getExportedValue("nnet", "multinom")
+  theirs <- multinom(
     Type ~ Infl + Cont, MASS::housing, weights = Freq, trace = FALSE,
     Hess = TRUE
   )
