@@ -47,7 +47,8 @@ check_category_weights <- function(frame, call) {
   if (all > most_trials) {
     abort_argument(
       "`{frame$response$name}` must have {digits(most_trials)} observations at
-       most in all rows together, not {digits(all)}: each is a latent variable.",
+       most in all rows together, not {digits(all)}: each is a latent
+       variable.",
       call = call, class = "size"
     )
   }
@@ -164,7 +165,9 @@ model_response.categories_model <- function(model) {
 model_outcome.categories_model <- function(model) {
   out <- NextMethod()
   frame <- model$frame
-  if (!is.null(frame$counts)) out$y <- as.double(frame$counts[rows_used(frame), ])
+  if (!is.null(frame$counts)) {
+    out$y <- as.double(frame$counts[rows_used(frame), ])
+  }
   out
 }
 

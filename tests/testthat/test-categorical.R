@@ -298,7 +298,9 @@ test_that("the groups' deviations have names and a covariance", {
     c("b[car,(Intercept)]", "b[car,m]", "b[on foot,(Intercept)]",
       "b[on foot,m]")
   )
-  expect_equal(effects$g["b", "b[on foot,m]"], mean(draws[, "u[on foot,1,2,2]"]))
+  expect_equal(
+    effects$g["b", "b[on foot,m]"], mean(draws[, "u[on foot,1,2,2]"])
+  )
   expect_equal(
     attr(effects$g, "postVar")["b[car,m]", "b[on foot,(Intercept)]", "b"],
     cov(draws[, "u[car,1,2,2]"], draws[, "u[on foot,1,1,2]"])
