@@ -63,7 +63,9 @@ choose_variables <- function(variables, available, call,
     if (name %in% available) {
       return(name)
     }
-    available[block_places(available, name)$column]
+    place <- block_places(available, name)$column
+    # a category is a subscript too, which is no number
+    available[place %||% startsWith(available, paste0(name, "["))]
   })
   missing <- variables[lengths(found) == 0]
   if (length(missing) > 0) {

@@ -110,7 +110,7 @@ compare_fits <- function(fits, expressions, level, reference, call) {
 
 compared_regressions <- c(
   "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count",
-  "gibbs_ordinal", "laplace_logistic"
+  "gibbs_ordinal", "gibbs_categorical", "laplace_logistic"
 )
 
 compared_makers <- c(compared_regressions, "mh_sample", "gibbsite_laplace")

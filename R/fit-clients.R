@@ -52,7 +52,8 @@ local({
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
   }
   for (class in c("gibbs_lm", "gibbs_hlm", "gibbs_logistic",
-                  "gibbs_count", "gibbs_ordinal", "laplace_logistic")) {
+                  "gibbs_count", "gibbs_ordinal", "gibbs_categorical",
+                  "laplace_logistic")) {
     methods::setOldClass(c(class, "gibbsite_regression"))
   }
   methods::setOldClass(c("gibbs_gmm_unknown", "gibbs_gmm"))

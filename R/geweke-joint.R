@@ -115,7 +115,7 @@ data_quantities <- function(model) {
     arguments <- model[[model$arguments_at]]
     unlist(Filter(is.numeric, arguments), use.names = FALSE)
   } else if (!is.null(frame)) {
-    frame$success %||% frame$y
+    frame$success %||% frame$counts %||% frame$y
   } else {
     as.double(model$data$x %||% model$data$value)
   }

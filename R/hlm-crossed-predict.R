@@ -148,20 +148,24 @@ predictor_deviations.hlm_crossed_model <- function(model, fit) {
   out <- lapply(seq_along(model$layout), function(f) {
     bar <- model$layout[[f]]$bar
     levels <- model$levels[[f]]
-    u <- stored_deviations(model, draws, f)
-    mean <- as.data.frame(matrix(colMeans(u), ncol = length(bar), byrow = TRUE))
-    dimnames(mean) <- list(levels, bar)
-    cov <- vapply(seq_along(levels), function(j) {
-      own <- length(bar) * (j - 1L) + seq_along(bar)
-      stats::cov(u[, own, drop = FALSE])
-    }, matrix(0, length(bar), length(bar)))
-    attr(mean, "postVar") <- array(
-      cov, c(length(bar), length(bar), length(levels)),
-      list(bar, bar, levels)
-    )
-    mean
+    deviation_table(stored_deviations(model, draws, f), bar, levels)
   })
   stats::setNames(out, names(model$layout))
+}
+
+# u: draws x (terms x groups).
+deviation_table <- function(u, terms, levels) {
+  mean <- as.data.frame(matrix(colMeans(u), ncol = length(terms), byrow = TRUE))
+  dimnames(mean) <- list(levels, terms)
+  cov <- vapply(seq_along(levels), function(j) {
+    own <- length(terms) * (j - 1L) + seq_along(terms)
+    stats::cov(u[, own, drop = FALSE])
+  }, matrix(0, length(terms), length(terms)))
+  attr(mean, "postVar") <- array(
+    cov, c(length(terms), length(terms), length(levels)),
+    list(terms, terms, levels)
+  )
+  mean
 }
 
 #' @exportS3Method

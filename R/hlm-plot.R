@@ -61,10 +61,10 @@ line_words <- function(fit, term) {
 # "term | groups".
 group_terms <- function(model) {
   bars <- predictor_bars(model)
-  unlist(lapply(names(bars), function(name) {
-    terms <- bars[[name]]$design$bar
+  unlist(Map(function(bar, name) {
+    terms <- bar$design$bar
     if (length(bars) > 1L) paste(terms, "|", name) else terms
-  }))
+  }, bars, names(bars)), use.names = FALSE)
 }
 
 # list(f, term, name, levels) of one of these: the number of its bar.
@@ -73,8 +73,8 @@ group_term <- function(model, id) {
   f <- rep(seq_along(bars), lengths(lapply(bars, function(b) b$design$bar)))[
     match(id, group_terms(model))
   ]
-  levels <- if (is.list(model$levels)) model$levels[[f]] else model$levels
   name <- names(bars)[[f]]
+  levels <- if (is.list(model$levels)) model$levels[[name]] else model$levels
   list(
     f = f, name = name, levels = levels,
     term = if (length(bars) > 1L) {
@@ -110,9 +110,11 @@ group_coefficients <- function(fit, term, level, groups = seq_along(
                                ), most = Inf) {
   model <- fit_part(fit, "model")
   draws <- do.call(rbind, chain_matrices(fit))
+  view <- predictor_view(
+    model, draws[evenly(nrow(draws), most), , drop = FALSE], term
+  )
   at <- predictor_moments(
-    model, draws[evenly(nrow(draws), most), , drop = FALSE],
-    group_rows(model, term, groups)
+    view$model, view$draws, group_rows(view$model, view$term, groups)
   )
   tables <- lapply(level, function(one) {
     mean_responses(normal_response(), at, central_tails(one))
@@ -131,10 +133,11 @@ group_moments <- function(fit, term) {
   draws <- do.call(rbind, chain_matrices(fit))
   draws <- draws[evenly(nrow(draws), 100), , drop = FALSE]
   levels <- group_term(model, term)$levels
-  rows <- group_rows(model, term, seq_along(levels))
+  view <- predictor_view(model, draws, term)
+  rows <- group_rows(view$model, view$term, seq_along(levels))
   parts <- lapply(
     row_blocks(length(rows$group), nrow(draws), most = 4e6), function(i) {
-      at <- predictor_moments(model, draws, rows_at_places(rows, i))
+      at <- predictor_moments(view$model, view$draws, rows_at_places(rows, i))
       within <- if (is.null(at$sd)) 0 else colMeans(at$sd^2)
       list(
         mean = colMeans(at$mean),
@@ -155,7 +158,9 @@ mean_coefficient <- function(fit, term) {
 
 group_coefficient_words <- function(fit, term) {
   at <- group_term(fit_part(fit, "model"), term)
-  what <- if (at$term == "(Intercept)") {
+  what <- if (has_categories(model_response(fit_part(fit, "model")))) {
+    at$term
+  } else if (at$term == "(Intercept)") {
     "intercept"
   } else {
     paste("slope of", at$term)

@@ -5,7 +5,8 @@ coefficients_to_plot <- function(variables, columns, call) {
   if (!is.null(variables)) {
     return(choose_variables(variables, columns, call))
   }
-  slopes <- setdiff(columns, "(Intercept)")
+  slopes <- grep("^(\\(Intercept\\)|b\\[.*,\\(Intercept\\)\\])$", columns,
+                 value = TRUE, invert = TRUE)
   if (length(slopes) > 0L) slopes else columns
 }
 
@@ -26,9 +27,12 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
   chosen <- coefficients_to_plot(variables, columns, call)
   estimate <- lapply(coefficient_estimates(fit), `[`, chosen)
   design <- model_design(model)
-  units <- column_units(model$frame$x, chosen, columns, per, design)
+  of_design <- rep_len(model$single$coefficients %||% columns, length(columns))
+  terms <- of_design[match(chosen, columns)]
+  units <- column_units(model$frame$x, terms, of_design, per, design)
   few <- clearest(estimate, is.null(variables), "coefficients", units$factor)
   chosen <- chosen[few$rows]
+  terms <- terms[few$rows]
   units <- lapply(units, `[`, few$rows)
   interval <- function(level) {
     parameter_interval(fit, level)[chosen, , drop = FALSE]
@@ -37,7 +41,12 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
     estimate$mean[chosen], interval(level), interval(0.5), level,
     note = few$note, estimate = estimate_words(model)
   )
-  shown$table$name <- coefficient_words(chosen, design)
+  shown$table$name <- coefficient_words(terms, design)
+  if (is_unordered(model_response(model))) {
+    categories <- model_response(model)$levels[-1L]
+    at <- ceiling(match(chosen, columns) / length(columns) * length(categories))
+    shown$table$name <- paste0(categories[at], ", ", shown$table$name)
+  }
   numbers <- c("centre", "lower", "upper", "lower_50", "upper_50")
   shown$table[numbers] <- shown$table[numbers] * units$factor
   if (odds) {

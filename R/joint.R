@@ -6,8 +6,9 @@
 # `template` is the state of an adapted chain.
 
 calibrated_samplers <- c(
-  "gibbs_bmf", "gibbs_count", "gibbs_gmm", "gibbs_hlm", "gibbs_lda",
-  "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_sample", "mh_sample"
+  "gibbs_bmf", "gibbs_categorical", "gibbs_count", "gibbs_gmm", "gibbs_hlm",
+  "gibbs_lda", "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_sample",
+  "mh_sample"
 )
 
 # ---- The model of a call -----------------------------------------------------

@@ -380,6 +380,14 @@ predictor_deviations <- function(model, fit) UseMethod("predictor_deviations")
 # The bars of a formula by the names of their groups, each list(design, columns).
 predictor_bars <- function(model) UseMethod("predictor_bars")
 
+# list(model, draws, term): where the coefficients of a term of groups (see
+# group_terms()) are those of a model of one linear predictor.
+predictor_view <- function(model, draws, term) UseMethod("predictor_view")
+#' @exportS3Method
+predictor_view.default <- function(model, draws, term) {
+  list(model = model, draws = draws, term = term)
+}
+
 # The deviations of the groups that draws store, q x groups x draws. NULL if the
 # draws do not store them.
 predictor_stored_deviations <- function(model, draws) {

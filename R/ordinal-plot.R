@@ -1,12 +1,12 @@
-# The picture of the probabilities of ordered categories along a variable.
+# The picture of the probabilities of categories along a variable.
 
 picture_categories <- function(fit, variable, level, call) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
   estimate <- coefficient_estimates(fit)
-  grid <- response_grid(
-    fit, frame, variable, abs(estimate$mean / estimate$sd), call
-  )
+  clear <- abs(estimate$mean / estimate$sd)
+  if (is_unordered(model_response(model))) clear <- clearest_terms(model, clear)
+  grid <- response_grid(fit, frame, variable, clear, call)
   grid["by"] <- list(NULL)
   rows <- rows_to_predict(
     model, grid_rows(grid, grid$at, NULL), typical_offset(model), NA, TRUE, call
@@ -58,5 +58,13 @@ picture_categories <- function(fit, variable, level, call) {
     note = c(note, paste(
       if (is.numeric(grid$values)) "bands:" else "lines:", percent(level)
     ))
+  )
+}
+
+# The largest of `clear` over the categories, by terms.
+clearest_terms <- function(model, clear) {
+  terms <- colnames(model$frame$x)
+  stats::setNames(
+    apply(matrix(clear, length(terms)), 1L, max), terms
   )
 }

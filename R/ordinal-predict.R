@@ -1,40 +1,49 @@
-# Predictions of ordered categories: probabilities, the most probable category,
-# and the data with them.
+# Predictions of categories, with an order or without: probabilities, the most
+# probable category, and the data with them.
 
-#' Predictions of ordered categories
+#' Predictions of categories
 #'
-#' Predictions of a fit of [gibbs_ordinal()] for its data or for new data, from
-#' the whole posterior: the linear predictor \eqn{\eta}{eta} (`"link"`), the
-#' probability \eqn{\Phi(\theta_k - \eta) - \Phi(\theta_{k-1} -
-#' \eta)}{Phi(theta_k - eta) - Phi(theta_(k-1) - eta)} of each category
-#' (`"response"`), or the category with the largest mean probability
-#' (`"class"`).
+#' Predictions of a fit of [gibbs_ordinal()] or [gibbs_categorical()] for its
+#' data or for new data, from the whole posterior: the linear predictor
+#' \eqn{\eta}{eta} (`"link"`), the probability of each category (`"response"`),
+#' or the category with the largest mean probability (`"class"`). The
+#' probability of an ordered category is \eqn{\Phi(\theta_k - \eta) -
+#' \Phi(\theta_{k-1} - \eta)}{Phi(theta_k - eta) - Phi(theta_(k-1) - eta)},
+#' that of one without an order \eqn{\exp(\eta_k) / \sum_l
+#' \exp(\eta_l)}{exp(eta_k) / sum_l exp(eta_l)}.
 #'
-#' The mean probabilities are those over the draws, where deviations of new
-#' groups are integrated out. With `interval = "mean"` the standard deviations
-#' and intervals are those of the draws, in which the deviations of new groups
-#' are drawn.
+#' The mean probabilities are those over the draws. Where deviations of new
+#' groups are needed, those of an ordered response are integrated out, and those
+#' of one without an order are drawn for each draw, with random numbers of their
+#' own: the prediction is always the same. With `interval = "mean"` the standard
+#' deviations and intervals are those of the draws, in which the deviations of
+#' new groups are drawn.
 #'
 #' `posterior_epred()` is an array, draws x observations x categories;
-#' `posterior_predict()` has the numbers of the categories, 1 to \eqn{K}.
-#' `simulate()` gives responses in the form of the fit's. `augment()` adds the
-#' most probable category and its probability. `residuals()` and `bayes_R2()`
-#' are errors: categories have no differences and no variance.
+#' `posterior_predict()` has the numbers of the categories, 1 to \eqn{K}, and
+#' for a response of counts an array of counts of the same form. Of
+#' [gibbs_categorical()] `posterior_linpred()` is an array too, without the first
+#' category. `simulate()` gives responses in the form of the fit's. `augment()`
+#' adds the most probable category and its probability. `residuals()` and
+#' `bayes_R2()` are errors: categories have no differences and no variance.
 #'
 #' @inheritParams predict.gibbsite_regression
-#' @param object A fit of [gibbs_ordinal()].
+#' @param object A fit of [gibbs_ordinal()] or [gibbs_categorical()].
 #' @param type `"link"` (default), `"response"` or `"class"`.
 #' @param interval `"none"` (default) or `"mean"`; `"prediction"` is an error,
 #'   as a category has no interval.
-#' @param weights,trials Must be `NULL`.
+#' @param weights,trials Must be `NULL`; for a response of counts `trials` has no
+#'   effect.
 #' @param x,data,conf.level As in [augment.gibbsite_regression()].
 #' @return `"link"`: as [predict.gibbsite_regression()]. `"response"`: a matrix
 #'   with a row for each observation and a column for each category; with
 #'   `interval = "mean"` a data frame with a row for each observation and
-#'   category: `row`, `category`, `mean`, `sd`, `lower` and `upper`. `"class"`:
-#'   the type of the response, an ordered factor or numbers.
+#'   category: `row`, `category`, `mean`, `sd`, `lower` and `upper`. Of
+#'   [gibbs_categorical()] `"link"` has these forms too, without the first
+#'   category. `"class"`: the type of the response, a factor or numbers; an error
+#'   for counts.
 #' @section Errors: Those of [predict.gibbsite_regression()].
-#' @seealso [gibbs_ordinal()], [regression-draws].
+#' @seealso [gibbs_ordinal()], [gibbs_categorical()], [regression-draws].
 #' @examples
 #' fit <- gibbs_ordinal(Sat ~ Infl, MASS::housing, weights = Freq, seed = 1)
 #' new <- data.frame(Infl = c("Low", "High"))
@@ -54,26 +63,28 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
   response <- model_response(model)
   interval <- check_interval(interval, call)
   if (interval == "prediction") {
+    kind <- paste0(if (is_ordered(response)) "ordered ", "categories")
     abort_argument(
-      c("{.arg interval} must be {.val none} or {.val mean} for ordered
-         categories: a new category has no interval.",
+      c("{.arg interval} must be {.val none} or {.val mean} for {kind}: a new
+         category has no interval.",
         i = "{.code type = \"response\"} has the probabilities of new ones."),
       call = call
     )
   }
   type <- check_prediction_type(type, interval, response, call)
-  if (type == "link") {
+  if (type == "link" && is_ordered(response)) {
     return(NextMethod())
   }
+  if (type == "class") check_single_outcomes(model_design(model)$response, call)
   level <- check_level(level)
   rows <- rows_to_predict(
     model, newdata, offset, re_formula, allow_new_levels, call
   )
   response_size(response, model, newdata, weights, trials, nrow(rows$x), call)
   if (interval == "mean") {
-    return(category_intervals(object, rows, level, call))
+    return(category_intervals(object, rows, level, call, type))
   }
-  shares <- category_shares(object, rows)
+  shares <- category_shares(object, rows, type)
   out <- if (type == "class") {
     most_probable(model, shares)
   } else {
@@ -82,9 +93,65 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
   if (is.null(newdata)) as_excluded_rows(model, out) else out
 }
 
-# The mean probabilities, rows x categories: the thresholds' distances from eta
-# over the standard deviation of z where new groups are integrated out.
-category_shares <- function(fit, rows) {
+#' @rdname predict.gibbs_ordinal
+#' @export
+predict.gibbs_categorical <- predict.gibbs_ordinal
+
+# The mean probabilities, rows x categories; with type "link" of categories
+# without an order the mean linear predictors.
+category_shares <- function(fit, rows, type = "response") {
+  if (is_ordered(model_response(fit_part(fit, "model")))) {
+    ordered_shares(fit, rows)
+  } else {
+    unordered_shares(fit, rows, type)
+  }
+}
+
+# The deviations of new groups are drawn. Rows with the same bars of new groups
+# have the same random numbers: a prediction does not depend on the other rows.
+unordered_shares <- function(fit, rows, type) {
+  model <- fit_part(fit, "model")
+  draws <- do.call(rbind, chain_matrices(fit))
+  n <- nrow(rows$x)
+  new <- rep("", n)
+  for (f in seq_len(ncol(rows$codes %||% matrix(0, n, 0L)))) {
+    known <- length(model$levels[[f]])
+    own <- which(rows$codes[, f] > known)
+    rows$codes[own, f] <- known + 1
+    new[own] <- paste(new[own], f)
+  }
+  out <- matrix(NA_real_, n, length(category_names(model, type)),
+                dimnames = list(rows$names, category_names(model, type)))
+  for (of in split(seq_len(n), new)) {
+    for (block in row_blocks(length(of), nrow(draws), most = 1e6)) {
+      i <- of[block]
+      values <- from_one_seed(
+        category_values(model, draws, rows_at_places(rows, i), type)
+      )
+      out[i, ] <- colMeans(values)
+    }
+  }
+  out
+}
+
+# The columns of a type of predictions.
+category_names <- function(model, type) {
+  levels <- model_response(model)$levels
+  if (type == "link") levels[-1L] else levels
+}
+
+# draws x rows x categories
+category_values <- function(model, draws, rows, type) {
+  eta <- predictor_at_draws(model, draws, rows)
+  response <- model_response(model)
+  if (type == "link") eta else {
+    response_mean(response, eta, response_scale(response, draws))
+  }
+}
+
+# The thresholds' distances from eta over the standard deviation of z where new
+# groups are integrated out.
+ordered_shares <- function(fit, rows) {
   model <- fit_part(fit, "model")
   response <- model_response(model)
   draws <- do.call(rbind, chain_matrices(fit))
@@ -110,32 +177,30 @@ category_shares <- function(fit, rows) {
   out
 }
 
-category_intervals <- function(fit, rows, level, call) {
+category_intervals <- function(fit, rows, level, call, type = "response") {
   model <- fit_part(fit, "model")
   response <- model_response(model)
+  levels <- category_names(model, type)
   if (has_groups(model)) check_unlocked(call)
   draws <- do.call(rbind, chain_matrices(fit))
   n <- nrow(rows$x)
   check_result_size(
-    c(nrow(draws), n, length(response$levels)), "draws x rows x categories",
+    c(nrow(draws), n, length(levels)), "draws x rows x categories",
     "{.arg newdata}", call
   )
-  shares <- response_mean(
-    response, predictor_at_draws(model, draws, rows),
-    response_scale(response, draws)
-  )
+  shares <- category_values(model, draws, rows, type)
   names <- rows$names %||% as.character(seq_len(n))
-  tables <- lapply(seq_along(response$levels), function(k) {
+  tables <- lapply(seq_along(levels), function(k) {
     values <- matrix(shares[, , k], nrow(draws))
     data.frame(
       row = names, category = factor(
-        rep(response$levels[[k]], n), levels = response$levels, ordered = TRUE
+        rep(levels[[k]], n), levels = levels, ordered = is_ordered(response)
       ),
       draws_table(values, central_tails(level)), stringsAsFactors = FALSE
     )
   })
   out <- do.call(rbind, tables)
-  out$mean <- as.vector(category_shares(fit, rows))
+  out$mean <- as.vector(category_shares(fit, rows, type))
   out <- out[order(rep(seq_len(n), length(tables))), ]
   rownames(out) <- NULL
   out
@@ -143,6 +208,7 @@ category_intervals <- function(fit, rows, level, call) {
 
 most_probable <- function(model, shares) {
   response <- model_design(model)$response
+  if (response$kind == "category_counts") response$kind <- "category"
   code <- rep(NA_real_, nrow(shares))
   known <- which(!is.na(rowSums(shares)))
   code[known] <- max.col(shares[known, , drop = FALSE], "first")
@@ -156,7 +222,7 @@ as_excluded_rows <- function(model, x) {
   if (is.factor(x)) {
     action <- model$frame$na.action
     codes <- stats::napredict(action, stats::setNames(as.integer(x), names(x)))
-    out <- factor(levels(x)[codes], levels = levels(x), ordered = TRUE)
+    out <- factor(levels(x)[codes], levels = levels(x), ordered = is.ordered(x))
     names(out) <- names(codes)
     return(out)
   }
@@ -183,3 +249,7 @@ augment.gibbs_ordinal <- function(x, data = NULL, newdata = NULL,
   )
   beside_data(prediction, model, data, newdata, call)
 }
+
+#' @rdname predict.gibbs_ordinal
+#' @export
+augment.gibbs_categorical <- augment.gibbs_ordinal

@@ -53,19 +53,22 @@ check_categories <- function(frame, call) {
     )
   }
   count <- tabulate(frame$y[rows_used(frame)], length(levels))
-  empty <- levels[count == 0]
+  check_none_empty(
+    name, levels[count == 0], if (response$kind == "ordered") {
+      "Leave {cli::qty(empty)}{?it/them} out: `droplevels({name})`."
+    } else {
+      "Number the categories from 1 without gaps, or give an ordered factor."
+    }, call
+  )
+}
+
+# empty: the categories without observations; hint: a template with these.
+check_none_empty <- function(name, empty, hint, call) {
   if (length(empty) > 0L) {
     abort_argument(
-      c(
-        "{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
+      c("{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
          {cli::qty(empty)}{?has/have} no observations.",
-        i = if (response$kind == "ordered") {
-          "Leave {cli::qty(empty)}{?it/them} out: `droplevels({name})`."
-        } else {
-          "Number the categories from 1 without gaps, or give an ordered
-           factor."
-        }
-      ),
+        i = hint),
       call = call, class = "empty"
     )
   }

@@ -80,7 +80,7 @@ observed_data <- function(model) {
   own <- if (!is.null(frame$success)) {
     list(y = cbind(frame$success, frame$total - frame$success))
   } else if (!is.null(frame)) {
-    frame$y
+    frame$counts %||% frame$y
   } else {
     model$data$x %||% model$data$value %||% model$data$word
   }

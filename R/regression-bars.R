@@ -1,5 +1,5 @@
-# What gibbs_count() and gibbs_ordinal() share: frames, models and states of a
-# response whose linear predictor has groups or none.
+# What gibbs_count(), gibbs_ordinal() and gibbs_categorical() share: frames,
+# models and states of a response whose linear predictor has groups or none.
 
 # ---- Frames ------------------------------------------------------------------
 
@@ -29,6 +29,8 @@ frame_with_bars <- function(formula, data, user_call, name, others, read,
     frame$known <- TRUE
   }
   frame$response$levels <- response$levels
+  counts <- intersect(c("counts", "trials"), names(response))
+  frame[counts] <- response[counts]
   frame
 }
 

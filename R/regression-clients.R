@@ -341,6 +341,7 @@ get_predicted.gibbsite_fit <- function(x, data = NULL,
   predict <- check_choice(
     predict, c("expectation", "response", "link", "prediction")
   )
+  check_one_predictor(fit_part(x, "model"), call)
   level <- check_level(ci %||% 0.95, arg = "ci")
   if (predict %in% c("expectation", "response")) {
     check_has_moments(model_response(fit_part(x, "model")), "one mean", call)
@@ -401,6 +402,7 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
   call <- rlang::current_env()
   check_regression(object, "object", call)
   model <- fit_part(object, "model")
+  check_one_predictor(model, call)
   frame <- check_frame(model)
   formula <- stats::formula(object)
   gaussian <- stats::family(object)$family == "gaussian"
@@ -455,6 +457,7 @@ recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
   call <- quote(recover_data())
   check_regression(object, "object", call)
   model <- fit_part(object, "model")
+  check_one_predictor(model, call)
   frame <- stats::model.frame(object)
   terms <- coefficient_terms(model)
   # means are those of a grid of the variables
@@ -575,6 +578,7 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
     model, newdata, offset, re_formula, allow_new_levels, call
   )
   n <- nrow(rows$x)
+  check_one_predictor(model, call)
   if (type == "response") check_has_moments(response, "one mean", call)
   size <- response_size(response, model, newdata, NULL, NULL, n, call)
   draws <- do.call(rbind, chain_matrices(object))

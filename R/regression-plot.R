@@ -161,7 +161,7 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     odds = picture_intervals(coefficients_shown(
       fit, variables, level, per, call, type == "odds"
     )),
-    response = if (is_ordered(model_response(model))) {
+    response = if (has_categories(model_response(model))) {
       picture_categories(fit, variable, level, call)
     } else {
       picture_response(fit, variable, level, call)

@@ -526,11 +526,18 @@ pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   frame <- check_frame(fit_part(object, "model"))
   ndraws <- ndraws %||% min(50, ndraws(object))
   used <- rows_used(frame)
-  y <- (frame$y * (frame$trials %||% 1))[used]
   replicated <- unname(posterior_predict(object, ndraws = ndraws))
+  if (!is.null(frame$counts)) {
+    y <- as.vector(frame$counts[used, ])
+    replicated <- matrix(replicated[, used, ], ndraws)
+    used <- rep(TRUE, length(y))
+  } else {
+    y <- (frame$y * (frame$trials %||% 1))[used]
+  }
   # successes of few trials, and categories, have few values
-  few <- !is.null(frame$total) && max(frame$trials %||% 1) <= 30 ||
-    is_ordered(model_response(fit_part(object, "model")))
+  response <- model_response(fit_part(object, "model"))
+  few <- max(frame$trials %||% 1) <= 30 &&
+    (!is.null(frame$total) || has_categories(response))
   picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay
   picture(y, replicated[, used, drop = FALSE], ...)
 }

@@ -22,11 +22,31 @@ is_regression <- function(fit) {
 
 is_ordered <- function(response) inherits(response, "ordered_response")
 
-# Ordered categories have no differences and no variance.
-check_has_moments <- function(response, what, call) {
-  if (is_ordered(response)) {
+is_unordered <- function(response) inherits(response, "categories_response")
+
+# Categories, with an order or without.
+has_categories <- function(response) {
+  is_ordered(response) || is_unordered(response)
+}
+
+# Packages that read fits take one linear predictor for each row.
+check_one_predictor <- function(model, call) {
+  if (is_unordered(model_response(model))) {
     abort_argument(
-      c("A fit of ordered categories has no {what}: these are no numbers.",
+      c("A fit of {.code {short_call(model)}} has a linear predictor for each
+         category, and not one.",
+        i = "{.fn predict} and {.fn posterior_epred} have the categories."),
+      call = call
+    )
+  }
+}
+
+# Categories have no differences and no variance.
+check_has_moments <- function(response, what, call) {
+  if (has_categories(response)) {
+    kind <- paste0(if (is_ordered(response)) "ordered ", "categories")
+    abort_argument(
+      c("A fit of {kind} has no {what}: these are no numbers.",
         i = "{.code predict(fit, type = \"response\")} has the probabilities of
              the categories, {.fn pp_check} compares their numbers."),
       call = call
@@ -86,8 +106,8 @@ response_family.binomial_response <- function(response) {
   stats::binomial(response$link)
 }
 
-# The expected response; of a binomial one the probability of success, of an
-# ordered one the probabilities of the categories, draws x rows x categories.
+# The expected response; of a binomial one the probability of success, of
+# categories their probabilities, draws x rows x categories.
 response_mean <- function(response, eta, scale = NULL) {
   UseMethod("response_mean")
 }
@@ -388,8 +408,14 @@ as_outcome <- function(frame, values) {
   switch(response$kind %||% "number",
     factor = factor(response$levels[1L + values], levels = response$levels),
     logical = values == 1,
-    ordered = factor(
-      response$levels[values], levels = response$levels, ordered = TRUE
+    ordered = ,
+    category = factor(
+      response$levels[values], levels = response$levels,
+      ordered = response$kind == "ordered"
+    ),
+    category_counts = matrix(
+      values, ncol = length(response$levels),
+      dimnames = list(NULL, response$levels)
     ),
     counts = cbind(successes = values, failures = frame$trials - values),
     values
@@ -399,14 +425,7 @@ as_outcome <- function(frame, values) {
 # Probabilities as classes, in the form of the fit's response.
 as_class <- function(model, probability, call) {
   response <- model_design(model)$response
-  if (identical(response$kind, "counts")) {
-    abort_argument(
-      c("{.code type = \"class\"} needs a response of single outcomes; that of
-         the fit is counts.",
-        i = "Use {.code type = \"response\"}."),
-      call = call
-    )
-  }
+  check_single_outcomes(response, call)
   success <- probability > 0.5
   switch(response$kind,
     factor = factor(
@@ -415,6 +434,17 @@ as_class <- function(model, probability, call) {
     logical = success,
     as.numeric(success)
   )
+}
+
+check_single_outcomes <- function(response, call) {
+  if (isTRUE(response$kind %in% c("counts", "category_counts"))) {
+    abort_argument(
+      c("{.code type = \"class\"} needs a response of single outcomes; that of
+         the fit is counts.",
+        i = "Use {.code type = \"response\"}."),
+      call = call
+    )
+  }
 }
 
 # A response in the levels of the fit's own, `known`.

@@ -358,7 +358,7 @@ as_excluded <- function(model, x) {
 
 # The frame of some of its rows.
 frame_rows <- function(frame, rows) {
-  for (part in intersect(c("x", "z", "model"), names(frame))) {
+  for (part in intersect(c("x", "z", "model", "counts"), names(frame))) {
     frame[[part]] <- frame[[part]][rows, , drop = FALSE]
   }
   vectors <- c(

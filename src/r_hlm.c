@@ -7,6 +7,7 @@
 
 #include "hlm/hlm.h"
 #include "hlm/hlm_binomial.h"
+#include "hlm/hlm_categories.h"
 #include "hlm/hlm_count.h"
 #include "hlm/hlm_crossed.h"
 #include "hlm/hlm_latent.h"
@@ -496,6 +497,90 @@ SEXP C_hlm_latent_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   const scan_model scan = {&model, hlm_latent_sweep, hlm_latent_record};
   SEXP result =
     scan_segment(&scan, control, n, copy, hlm_latent_columns(&data));
+  UNPROTECT(1);
+  return result;
+}
+
+/* ---- categories -------------------------------------------------------------- */
+
+/* Opens part k, and moves `state` on to the next. */
+static void open_part(hlm_latent *part, const hlm_latent_data *data,
+                      hlm_state *state) {
+  hlm_latent_open(part, data, state, work_of(hlm_latent_work_size(data)));
+  state->b += data->p;
+  for (size_t f = 0; f < data->bars; f++) {
+    state->factor += data->bar[f].q * data->bar[f].q;
+    state->u += data->bar[f].q * data->bar[f].groups;
+  }
+}
+
+/* Element `list` of the categories: a logit model of the same rows and fixed effects as
+ * `first`, if that is not NULL. */
+static hlm_latent_data unpack_part(SEXP list, SEXP state,
+                                   const hlm_latent_data *first,
+                                   hlm_data **bar) {
+  hlm_latent_data data = unpack_latent(list, bar);
+  open_response(args_element(list, "response"), state, &data, *bar);
+  if (data.type != &hlm_logit ||
+      (first != NULL && (data.n != first->n || data.p != first->p)))
+    Rf_error("the parts must be logit models of the same rows and effects");
+  return data;
+}
+
+/* Element `shift`, NULL if that has no elements. */
+static hlm_latent *open_shift(SEXP data_list, SEXP state,
+                              const hlm_latent_data *first) {
+  SEXP list = args_element(data_list, "shift");
+  if (Rf_xlength(list) == 0)
+    return NULL;
+  hlm_data *bar;
+  const hlm_latent_data data = unpack_part(list, state, first, &bar);
+  if (data.bars != 1 || bar->q > 0)
+    Rf_error("`shift` must have no groups");
+  for (size_t j = 0; j < data.p; j++)
+    if (!(bar->precision[j] > 0.0))
+      Rf_error("`precision` of `shift` must be positive");
+  double *room = (double *)R_alloc(data.p + 1, sizeof *room);
+  hlm_state own = {.beta = room, .b = room + 1};
+  *own.beta = 1.0;
+  hlm_latent *shift = (hlm_latent *)R_alloc(1, sizeof *shift);
+  open_part(shift, &data, &own);
+  return shift;
+}
+
+/* Element `parts`: of each category but the first, as for C_hlm_latent_sweeps();
+ * `shift`: the same of the first, without groups, or no elements.  A state has the
+ * parts' elements one after the other. */
+SEXP C_hlm_categories_sweeps(SEXP data_list, SEXP state_list, SEXP n,
+                             SEXP control_list) {
+  const size_t parts = (size_t)Rf_xlength(args_element(data_list, "parts"));
+  if (parts == 0)
+    Rf_error("`parts` must have elements");
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(scan_copy_state(state_list));
+  hlm_latent_data *data = (hlm_latent_data *)R_alloc(parts, sizeof *data);
+  hlm_data *bars = NULL;
+  for (size_t k = 0; k < parts; k++) {
+    SEXP own = list_item(data_list, "parts", k, parts);
+    hlm_data *bar;
+    data[k] = unpack_part(own, copy, k > 0 ? data : NULL, &bar);
+    if (k == 0)
+      bars = (hlm_data *)R_alloc(args_product(parts, data->bars), sizeof *bars);
+    if (data[k].bars != data->bars)
+      Rf_error("the parts must have the same bars");
+    memcpy(bars + k * data->bars, bar, data->bars * sizeof *bars);
+  }
+  hlm_state state = unpack_bars_state(copy, bars, parts * data->bars,
+                                      args_product(parts, data->p));
+  hlm_latent *part = (hlm_latent *)R_alloc(parts, sizeof *part);
+  for (size_t k = 0; k < parts; k++)
+    open_part(part + k, data + k, &state);
+  hlm_categories model;
+  hlm_categories_open(&model, part, parts, open_shift(data_list, copy, data),
+                      work_of(hlm_categories_work_size(parts, data->n)));
+  const scan_model scan = {&model, hlm_categories_sweep, hlm_categories_record};
+  SEXP result =
+    scan_segment(&scan, control, n, copy, hlm_categories_columns(&model));
   UNPROTECT(1);
   return result;
 }

@@ -34,6 +34,7 @@
   ROUTINE(lm_sweeps, 4)               \
   ROUTINE(hlm_sweeps, 4)              \
   ROUTINE(hlm_latent_sweeps, 4)       \
+  ROUTINE(hlm_categories_sweeps, 4)   \
   ROUTINE(hlm_count_sweeps, 4)        \
   ROUTINE(hlm_crossed_sweeps, 4)      \
   ROUTINE(hlm_conditionals, 4)        \
@@ -88,6 +89,7 @@ SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
 SEXP C_lm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_latent_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_hlm_categories_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_count_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_crossed_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_conditionals(SEXP data, SEXP b, SEXP factor, SEXP beta);

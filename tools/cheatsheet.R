@@ -28,6 +28,8 @@ models <- rbind(
     "groups, response", "link, response"),
   c("ordered categories", "gibbs_ordinal(y ~ a, d)",
     "groups, response", "link, response, class"),
+  c("categories without an order", "gibbs_categorical(y ~ a, d)",
+    "groups, odds, response", "link, response, class"),
   c("ratings of items", "gibbs_bmf(y ~ user + item, d, rank = 4)",
     "predicted, coverage, rmse", "mean, interval"),
   c("texts, counts of words", "gibbs_lda(texts, 20)",

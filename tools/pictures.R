@@ -136,6 +136,9 @@ fit("seizures", gibbs_count(
 fit("tenants", gibbs_ordinal(
   Sat ~ Infl + Type, MASS::housing, weights = Freq, seed = 1
 ))
+fit("homes", gibbs_categorical(
+  Type ~ Infl + Cont, MASS::housing, weights = Freq, seed = 1
+))
 fit("robust", gibbs_lm(calls ~ year, as.data.frame(MASS::phones), errors = "t",
                        seed = 1))
 fit("comparison", compare(
@@ -339,6 +342,8 @@ draw("seizures-groups", plot(seizures))
 draw("tenants-response", plot(tenants, type = "response"),
      "Ordered categories: their probabilities along a factor")
 draw("tenants-coefficients", plot(tenants))
+draw("homes-response", plot(homes, type = "response"))
+draw("homes-odds", plot(homes, type = "odds"))
 draw("robust-response", plot(robust),
      "Linear regression with t errors: a line that outliers do not move")
 draw("comparison", plot(comparison),
@@ -423,7 +428,7 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     logistic_gibbs = "coefficients",
     logistic_counts = c("response", "calibration"),
     seizures = c("groups", "coefficients"),
-    tenants = c("response", "coefficients"), robust = "response"
+    tenants = c("response", "coefficients"), homes = "response", robust = "response"
   )
   for (of in names(own)) {
     for (type in own[[of]]) {

@@ -212,6 +212,9 @@ hostile_objects <- function(folder = tempdir()) {
   gears <- quiet(gibbs_ordinal(ordered(gear) ~ wt, datasets::mtcars, draws = 12,
                                burnin = 12, chains = 2, seed = 1,
                                progress = FALSE))
+  kinds <- quiet(gibbs_categorical(factor(gear) ~ wt, datasets::mtcars,
+    draws = 12, burnin = 12, chains = 2, seed = 1, progress = FALSE
+  ))
   line <- quiet(gibbs_lm(mpg ~ wt, datasets::mtcars, draws = 12, burnin = 12,
                          chains = 2, seed = 1, progress = FALSE))
   line_x <- short(gibbs_lm, cbind(1, cars$wt), cars$mpg)
@@ -257,7 +260,8 @@ hostile_objects <- function(folder = tempdir()) {
     gibbs_gmm_unknown = free, gmm_unknown_prior = prior_summary(free),
     unknown_k = unknown_k(), gibbs_bmf = bmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
-    gibbs_logistic = logit, gibbs_ordinal = gears, gibbs_lm = line, lm_x = line_x,
+    gibbs_logistic = logit, gibbs_ordinal = gears, gibbs_categorical = kinds,
+    categorical_prior = prior_summary(kinds), gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
     gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbsite_regression = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
@@ -367,6 +371,9 @@ hostile_bases <- function(o) {
     gibbs_bmf.default = c(list(ratings = o$ratings, rank = 2), short),
     gibbs_bmf.formula = c(
       list(formula = value ~ user + item, data = o$ratings, rank = 2), short
+    ),
+    gibbs_categorical = c(
+      list(formula = factor(gear) ~ wt + (1 | cyl), data = o$cars), short
     ),
     gibbs_count = c(list(formula = carb ~ wt, data = o$cars), short),
     gibbs_gmm = c(list(x = o$x, k = 2), short),

@@ -16,8 +16,8 @@
 # The helpers that tools/trust.R needs, which runs outside testthat.
 trust_helpers <- function(folder) {
   twins <- paste0(
-    c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-count", "lda",
-      "lm", "logistic", "logistic-gibbs", "ordinal", "philox", "t"), "-twin"
+    c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-categorical",
+      "hlm-count", "lda", "lm", "logistic", "logistic-gibbs", "ordinal", "philox", "t"), "-twin"
   )
   names <- c("exact", twins, "joint", "known", "run", "skip")
   file.path(folder, paste0("helper-", names, ".R"))

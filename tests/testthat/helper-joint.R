@@ -94,6 +94,8 @@ twin_numbers <- function(model) {
     logistic_model = of_rows(twin_logistic_sweeps),
     hlm_binomial_model = of_rows(twin_binomial_sweeps),
     hlm_crossed_binomial_model = of_rows(twin_bars_sweeps),
+    categorical_model = ,
+    hlm_categorical_model = of_rows(twin_categorical_sweeps),
     count_model = , hlm_count_model = of_rows(twin_count_sweeps),
     lm_t_model = of_rows(twin_t_sweeps), hlm_t_model = of_rows(twin_t_sweeps),
     hlm_crossed_t_model = of_rows(twin_t_sweeps)
@@ -278,6 +280,7 @@ joint_cases_of_regression <- function() {
   ))
   d$f <- 5 - d$s
   d$r <- rep_len(c(2, 1, 3), 24)
+  d$k <- factor(d$r)
   few <- d[1:8, ]
   line <- function(type, ...) {
     lm_prior(type, ..., noise_shape = 3, noise_rate = 2, scale = 1,
@@ -292,6 +295,10 @@ joint_cases_of_regression <- function() {
   shares <- logistic_prior(slope_variance = 2, group_df = 4, group_scale = 1)
   ordered <- ordinal_prior(
     slope_variance = 0.6, threshold_sd = 1.2, group_df = 4, group_scale = 0.7
+  )
+  kinds <- logistic_prior(
+    slope_variance = 0.6, intercept_variance = 0.6, group_df = 4,
+    group_scale = 0.7
   )
   events <- count_prior(
     slope_variance = 0.5, intercept_variance = 0.5, group_df = 4,
@@ -364,6 +371,23 @@ joint_cases_of_regression <- function() {
       "gibbs_ordinal", "crossed factors",
       gibbs_ordinal(r ~ z + (x | g) + (1 | h), d, ordered, burnin = 100),
       ordered_bar_mutants[c("thresholds", "scale", "codes")]
+    ),
+    joint_case(
+      "gibbs_categorical", "without groups",
+      gibbs_categorical(k ~ z + x, few, kinds, offset = o, burnin = 50),
+      categorical_mutants
+    ),
+    joint_case(
+      "gibbs_categorical", "groups",
+      gibbs_categorical(k ~ x + (1 | g), d, kinds, offset = o, burnin = 100),
+      categorical_bar_mutants
+    ),
+    joint_case(
+      "gibbs_categorical", "counts, crossed factors",
+      gibbs_categorical(
+        cbind(s, f, r) ~ z + (x | g) + (1 | h), d, kinds, burnin = 100
+      ),
+      categorical_bar_mutants[c("trials", "scale", "shift_response")]
     ),
     joint_case(
       "gibbs_hlm", "t errors",

@@ -43,6 +43,8 @@ families_of_mutants <- function() {
     ),
     ordinal_model = list(ordered_mutants, list()),
     hlm_ordinal_model = list(ordered_bar_mutants, list()),
+    categorical_model = list(categorical_mutants, list()),
+    hlm_categorical_model = list(categorical_bar_mutants, list()),
     count_model = list(count_mutants, list()),
     hlm_count_model = list(count_group_mutants, list()),
     hlm_t_model = list(t_mutants, list()),

@@ -184,6 +184,13 @@ good_hlm <- function() {
     y ~ a + (1 | g), data, "negbinomial", draws = 2, burnin = 0, chains = 1,
     seed = 1, progress = FALSE
   ))), "model")
+  data$k <- factor(c("a", "b", "c", "a"))
+  kinds <- gibbsite:::fit_part(suppressMessages(suppressWarnings(
+    gibbs_categorical(
+      k ~ a + (1 | g), data, draws = 2, burnin = 0, chains = 1, seed = 1,
+      progress = FALSE
+    )
+  )), "model")
   data$h <- c(1, 2, 1, 2)
   crossed <- gibbsite:::fit_part(suppressMessages(suppressWarnings(gibbs_hlm(
     y ~ a + (1 | g / h), data, draws = 2, burnin = 0, chains = 1, seed = 1,
@@ -192,6 +199,10 @@ good_hlm <- function() {
   list(
     C_hlm_crossed_sweeps = list(
       data = crossed$data, state = gibbsite:::model_start(crossed, NULL), n = 2,
+      control = control_once(0)
+    ),
+    C_hlm_categories_sweeps = list(
+      data = kinds$data, state = gibbsite:::model_start(kinds, NULL), n = 2,
       control = control_once(0)
     ),
     C_hlm_count_sweeps = list(

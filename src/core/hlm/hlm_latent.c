@@ -120,7 +120,7 @@ static double offset_of(const hlm_latent *m, size_t i) {
   return m->data.offset ? m->data.offset[i] : 0.0;
 }
 
-static void predict(hlm_latent *m) {
+void hlm_latent_predict(hlm_latent *m) {
   const hlm_latent_data *data = &m->data;
   const double *b = m->bar->state.b;
   for (size_t i = 0; i < data->n; i++)
@@ -276,7 +276,7 @@ static void settle(hlm_latent *m) {
 static status draw_latent(hlm_latent *m, const scan_control *control) {
   const hlm_latent_data *data = &m->data;
   const hlm_response *type = data->type;
-  predict(m);
+  hlm_latent_predict(m);
   if (type->update != NULL) {
     const status outcome =
       type->update(data->response, m->eta, data->n, control);
@@ -329,7 +329,7 @@ void hlm_latent_record(void *model, double *row, size_t stride) {
   if (data->type->parameters > 0)
     data->type->record(data->response, next, stride);
   next += stride * data->type->parameters;
-  predict(m);
+  hlm_latent_predict(m);
   double log_lik = data->constant;
   for (size_t i = 0; i < data->n; i++)
     log_lik += data->type->log_lik(data->response, i, m->eta[i]);

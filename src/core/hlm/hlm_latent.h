@@ -89,6 +89,9 @@ size_t hlm_latent_work_size(const hlm_latent_data *data);
 void hlm_latent_open(hlm_latent *model, const hlm_latent_data *data,
                      const hlm_state *state, void *work);
 
+/* model->eta <- eta of the state */
+void hlm_latent_predict(hlm_latent *model);
+
 /* A scan_model's functions.  The columns: the fixed effects (with settle()
  * all but the last), for each bar the
  * standard deviations and correlations, the parameters of the response, log_lik, and

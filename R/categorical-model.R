@@ -1,0 +1,497 @@
+# The model behind gibbs_categorical(): its fields, states and starting values,
+# with groups or without. src/core/hlm/hlm_categories.h has the mathematics.
+#
+# A model has K - 1 categories with coefficients of their own. What a method
+# does for each is that of the model of one, category_view().
+
+# ---- The model ---------------------------------------------------------------
+
+categorical_model <- function(frame, prior, call) {
+  check_any_used(rows_used(frame), call)
+  check_any_categories(frame, call)
+  check_category_weights(frame, call)
+  columns <- colnames(frame$x) %||% character()
+  if (length(columns) == 0L && is.null(frame$bars)) {
+    abort_argument("The model has no coefficients.", call = call)
+  }
+  counted <- frame
+  counted$weights <- rowSums(category_counts(frame))
+  layout <- bars_layout(counted, length(columns), call)
+  used <- ifelse(rows_used(frame), counted$weights, 0)
+  found <- describe_design(
+    frame$x, columns, measure_columns(frame$x, used), call
+  )
+  prior <- complete_category_priors(
+    prior, frame$response$levels[-1L], found, layout, call
+  )
+  model <- categorical_model_of(frame, prior, layout)
+  twice <- model$columns[duplicated(model$columns)]
+  if (length(twice) > 0L) {
+    abort_argument(
+      c("Two quantities would have the name {.val {twice[[1L]]}}.",
+        i = "Rename the categories."),
+      call = call, class = "names"
+    )
+  }
+  if (length(layout) > 1L) say_aliased(category_view(model, 1L)$model)
+  model
+}
+
+check_category_weights <- function(frame, call) {
+  weights <- frame$weights %||% 1
+  abort_elements(
+    weights != round(weights), weights, "weights",
+    "whole numbers of observations", call
+  )
+  all <- sum(category_counts(frame), na.rm = TRUE)
+  if (all > most_trials) {
+    abort_argument(
+      "`{frame$response$name}` must have {digits(most_trials)} observations at
+       most in all rows together, not {digits(all)}: each is a latent
+       variable.",
+      call = call, class = "size"
+    )
+  }
+}
+
+categorical_model_of <- function(frame, prior, layout) {
+  count <- length(frame$response$levels)
+  model <- bars_model(
+    frame, layout, "categorical_model", "categories_model",
+    "gibbs_categorical", "Multinomial logit regression", NULL,
+    categorical_data(frame, prior, layout), prior, paste(count, "categories")
+  )
+  model$single <- model[c("coefficients", "columns")]
+  categories <- names(prior)
+  named <- lapply(categories, of_category, model$single$columns,
+                  model$single$coefficients)
+  each <- function(pattern, invert = FALSE) {
+    unlist(lapply(named, grep, pattern = pattern, value = TRUE,
+                  invert = invert))
+  }
+  model$coefficients <- each("^b\\[")
+  model$columns <- c(
+    model$coefficients, each("^(b\\[|u\\[|log_lik$)", TRUE), "log_lik",
+    each("^u\\[")
+  )
+  model
+}
+
+# The columns of a category, of those of its own model: "b[cat,x]" of "x",
+# "sd[cat,1,1]" of "sd[1,1]".
+of_category <- function(category, columns, coefficients) {
+  own <- seq_along(columns) <= length(coefficients)
+  ifelse(
+    own, paste0("b[", category, ",", columns, "]"),
+    sub("[", paste0("[", category, ","), columns, fixed = TRUE)
+  )
+}
+
+# list(model, at, category): the model of category k alone, as if it were that
+# of two outcomes, and the places of its columns.
+category_view <- function(model, k) {
+  category <- model_response(model)$levels[[k + 1L]]
+  single <- model
+  single[names(model$single)] <- model$single
+  single["data"] <- list(model$data$parts[[k]])
+  class(single) <- intersect(
+    c("hlm_crossed_model", "hlm_model", "gibbsite_model"), class(model)
+  )
+  own <- of_category(
+    category, model$single$columns, model$single$coefficients
+  )
+  list(
+    model = single, at = match(own, model$columns), category = category
+  )
+}
+
+category_views <- function(model) {
+  lapply(seq_along(model_response(model)$levels[-1L]), category_view,
+         model = model)
+}
+
+# What C reads, as core/hlm/hlm_categories.h describes.
+categorical_data <- function(frame, prior, layout) {
+  rows <- which(rows_used(frame))
+  n <- length(rows)
+  counts <- category_counts(frame)[rows, , drop = FALSE]
+  total <- rowSums(counts)
+  fixed <- as.double(t(unname(frame$x[rows, , drop = FALSE])))
+  constant <- if (is.null(frame$counts)) 0 else {
+    sum((frame$weights %||% rep(1, length(frame$y)))[rows] *
+          log_multinomial(frame$counts[rows, , drop = FALSE]))
+  }
+  nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
+  p <- ncol(frame$x)
+  part <- function(common, bars, category) {
+    list(
+      count = as.double(length(bars)), p = common$p, n = as.double(n),
+      bars = lapply(bars, function(bar) c(common, bar)), fixed = fixed,
+      offset = as.double(frame$offset[rows]), constant = constant,
+      nesting = nesting, response = list(
+        type = "logit", success = unname(counts[, category]),
+        total = unname(total)
+      )
+    )
+  }
+  parts <- lapply(seq_along(prior), function(k) {
+    own <- prior[[k]]
+    common <- bar_fixed_effects(prior_means(own), 1 / own$slope_variance)
+    bars <- lapply(names(frame$bars), function(name) {
+      bar_groups(
+        frame$bars[[name]], layout[[name]], rows, own$group_df[[name]],
+        own$group_scale[[name]]
+      )
+    })
+    if (length(bars) == 0L) bars <- list(no_groups(n))
+    part(common, bars, k + 1L)
+  })
+  list(parts = parts, shift = if (length(prior) > 1L && p > 0L) {
+    precision <- Reduce(`+`, lapply(prior, function(own) {
+      1 / own$slope_variance
+    }))
+    nesting <- list()
+    part(bar_fixed_effects(numeric(p), precision), list(no_groups(n)), 1L)
+  })
+}
+
+#' @exportS3Method
+model_response.categories_model <- function(model) {
+  response <- model_design(model)$response
+  categories_response(response$levels, response$kind == "category_counts")
+}
+
+#' @exportS3Method
+model_outcome.categories_model <- function(model) {
+  out <- NextMethod()
+  frame <- model$frame
+  if (!is.null(frame$counts)) {
+    out$y <- as.double(frame$counts[rows_used(frame), ])
+  }
+  out
+}
+
+#' @exportS3Method
+model_comparable.categories_model <- function(model) {
+  comparable_regression(model)
+}
+
+#' @exportS3Method
+model_labels.categories_model <- function(model) {
+  columns <- model$columns
+  label <- columns
+  for (view in category_views(model)) {
+    own <- if (has_groups(model)) {
+      model_labels.hlm_crossed_model(view$model)$label
+    } else {
+      sub("^slope of \\(Intercept\\)$", "intercept",
+          paste("slope of", view$model$columns))
+    }
+    label[view$at] <- paste0(view$category, ": ", own)
+  }
+  label[columns == "log_lik"] <- "log-likelihood"
+  data.frame(variable = columns, label = label)
+}
+
+#' @exportS3Method
+model_key.hlm_categorical_model <- function(model, shown) {
+  bars <- vapply(names(model$layout), function(name) {
+    paste0(name, ": ", toString(model$layout[[name]]$bar))
+  }, "")
+  key_of_blocks(
+    shown,
+    c(sd = "sd[c,f,k]: category c, term k of factor f",
+      cor = "cor[c,f,k,l]: terms k and l",
+      u = "u[c,f,k,j]: deviation of group j, in the order of the levels"),
+    "factors and terms: ", bars
+  )
+}
+
+#' @exportS3Method
+model_invariants.hlm_categorical_model <- function(model, draws) {
+  draws <- unclass(draws)
+  judged <- unlist(lapply(category_views(model), function(view) {
+    none <- matrix(0, 0L, length(view$at))
+    colnames(none) <- view$model$columns
+    kept <- colnames(model_invariants.hlm_crossed_model(view$model, none))
+    view$at[match(kept, view$model$columns)]
+  }))
+  draws[, sort(unique(judged)), drop = FALSE]
+}
+
+#' @exportS3Method
+predictor_parameters.categorical_model <- function(model) {
+  which(model$columns != "log_lik")
+}
+
+# ---- The linear predictors ---------------------------------------------------
+
+# draws x rows x (K - 1)
+#' @exportS3Method
+predictor_at_draws.categories_model <- function(model, draws, rows) {
+  views <- category_views(model)
+  eta <- lapply(views, function(view) {
+    predictor_at_draws(view$model, draws[, view$at, drop = FALSE], rows)
+  })
+  array(
+    unlist(eta), c(nrow(draws), nrow(rows$x), length(eta)),
+    dimnames = list(
+      NULL, rows$names, vapply(views, `[[`, "", "category")
+    )
+  )
+}
+
+#' @exportS3Method
+predictor_view.categories_model <- function(model, draws, term) {
+  views <- category_views(model)
+  bar <- group_term(model, term)
+  view <- views[[(bar$f - 1L) %/% length(model$layout) + 1L]]
+  own <- view$model$single$coefficients
+  single <- unique(c(own, unlist(lapply(model$layout, `[[`, "bar"))))
+  name <- single[match(bar$term, of_category(view$category, single, single))]
+  list(
+    model = view$model, draws = draws[, view$at, drop = FALSE],
+    term = if (length(model$layout) > 1L) paste(name, "|", bar$name) else name
+  )
+}
+
+# ---- Starting values and sweeps ----------------------------------------------
+
+# parts: of each category list(b, covariances, u), the last NULL for 0.
+categorical_state <- function(model, parts) {
+  views <- category_views(model)
+  each <- Map(function(view, part) {
+    c(list(b = as.double(part$b)),
+      state_of_bars(view$model, part$covariances, part$u))
+  }, views, parts)
+  all <- function(name) as.double(unlist(lapply(each, `[[`, name)))
+  list(
+    sweep = 0, factor = all("factor"), beta = 1, b = all("b"), u = all("u")
+  )
+}
+
+# The parts of a state: of each category list(factor, beta, b, u).
+category_states <- function(model, state) {
+  count <- length(model_response(model)$levels) - 1L
+  lapply(seq_len(count), function(k) {
+    own <- function(x) {
+      size <- length(x) %/% count
+      x[(k - 1L) * size + seq_len(size)]
+    }
+    list(
+      factor = own(state$factor), beta = 1, b = own(state$b), u = own(state$u)
+    )
+  })
+}
+
+# The coefficients begin near 0, the standard deviations of the groups at those
+# of the prior, each over or under by a factor of up to 10.
+#' @exportS3Method
+model_start.categories_model <- function(model, init) {
+  p <- length(model$single$coefficients)
+  x <- matrix(model$data$parts[[1L]]$fixed, p)
+  spread <- sqrt(rowMeans(x^2) * max(1, p))
+  given <- init$coefficients
+  parts <- lapply(seq_along(model$data$parts), function(k) {
+    view <- category_view(model, k)
+    list(
+      b = if (is.null(given)) {
+        stats::runif(p, -1, 1) / ifelse(spread > 0, spread, 1)
+      } else {
+        given[(k - 1L) * p + seq_len(p)]
+      },
+      covariances = start_bar_covariances(
+        view$model, list(Sigma = init$Sigma[[view$category]])
+      )
+    )
+  })
+  categorical_state(model, parts)
+}
+
+#' @exportS3Method
+model_sweeps.categories_model <- function(model, state, n, control) {
+  .Call(C_hlm_categories_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_check_init.categories_model <- function(model, init, where, call) {
+  check_init_names(
+    init, c("coefficients", if (has_groups(model)) "Sigma"), where, call
+  )
+  if (!is.null(init$coefficients)) {
+    arg <- paste0(where, "$coefficients")
+    check_init_shape(init$coefficients, length(model$coefficients), arg, call)
+    check_numeric_vector(
+      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
+    )
+  }
+  if (!is.null(init$Sigma)) {
+    arg <- paste0(where, "$Sigma")
+    views <- category_views(model)
+    names(views) <- vapply(views, `[[`, "", "category")
+    check_init_names(init$Sigma, names(views), arg, call)
+    for (name in names(init$Sigma)) {
+      check_bar_covariances(
+        views[[name]]$model, list(Sigma = init$Sigma[[name]]),
+        paste0(arg, "$", name), call
+      )
+    }
+  }
+  init
+}
+
+#' @exportS3Method
+model_init_from_state.categories_model <- function(model, state) {
+  views <- category_views(model)
+  list(
+    coefficients = state$b,
+    Sigma = if (has_groups(model)) {
+      stats::setNames(Map(function(view, own) {
+        crossed_covariances(view$model, own)
+      }, views, category_states(model, state)),
+      vapply(views, `[[`, "", "category"))
+    }
+  )
+}
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.categories_model <- function(model) {
+  parts <- lapply(model$data$parts, function(data) {
+    own <- data$bars[[1L]]
+    covariances <- if (has_groups(model)) {
+      lapply(data$bars, draw_covariance_prior)
+    }
+    list(
+      b = own$mean + stats::rnorm(length(own$mean)) / sqrt(own$precision),
+      covariances = covariances,
+      u = if (has_groups(model)) {
+        unlist(Map(draw_deviations, data$bars, covariances))
+      }
+    )
+  })
+  categorical_state(model, parts)
+}
+
+# 1 x rows x (K - 1)
+categorical_eta <- function(model, state) {
+  eta <- lapply(category_states(model, state), function(own) {
+    eta_of_state(model$frame, own)
+  })
+  array(unlist(eta), c(1L, length(eta[[1L]]), length(eta)))
+}
+
+# In the form of set_data().
+#' @exportS3Method
+simulate_data.categories_model <- function(model, state) {
+  response <- model_response(model)
+  out <- response_draw(
+    response, categorical_eta(model, state), model$frame$trials, NULL
+  )
+  if (response$trials) matrix(out, ncol = length(response$levels)) else
+    drop(out)
+}
+
+# `data`: the codes of the categories, these, or counts, one for each row of the
+# fit's data.
+#' @exportS3Method
+set_data.categories_model <- function(model, data, call = rlang::caller_env()) {
+  response <- model_response(model)
+  remake <- function(frame, given) {
+    own <- intersect(c("counts", "trials"), names(given))
+    frame[own] <- given[own]
+    categorical_model_of(frame, model$prior, model$layout)
+  }
+  with_responses(
+    model, data, "regression of categories", remake, call, function(y) {
+      if (is.numeric(y) && is.null(dim(y))) {
+        count <- length(response$levels)
+        abort_elements(
+          !is.na(y) & !y %in% seq_len(count), y, "data",
+          paste("whole numbers from 1 to", count), call
+        )
+        return(list(y = as.double(y)))
+      }
+      observed_response(response, y, list(name = "data"), NULL, call)
+    }
+  )
+}
+
+#' @exportS3Method
+model_quantities.categories_model <- function(model, state) {
+  views <- category_views(model)
+  effects <- unlist(Map(function(view, own) {
+    out <- if (has_groups(model)) {
+      model_effects.hlm_crossed_model(view$model, own)
+    } else {
+      model_effects(view$model, own)
+    }
+    stats::setNames(out, of_category(
+      view$category, names(out), view$model$coefficients
+    ))
+  }, views, category_states(model, state)))
+  used <- which(rows_used(model$frame))
+  log_lik <- response_log_lik(
+    model_response(model),
+    categorical_eta(model, state)[, used, , drop = FALSE],
+    frame_rows(model$frame, used), NULL
+  )
+  c(effects, log_lik = sum(log_lik))
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold_kinds.categories_model <- function(model) "observation"
+
+#' @exportS3Method
+model_fold.categories_model <- function(model, held, by) {
+  frame <- model$frame
+  rows <- which(rows_used(frame))[held]
+  train <- categorical_model_of(
+    without_rows(frame, rows), model$prior, model$layout
+  )
+  fold_at_rows(model, train, rows)
+}
+
+# ---- Groups ------------------------------------------------------------------
+
+#' @exportS3Method
+predictor_deviations.categories_model <- function(model, fit) {
+  draws <- do.call(rbind, chain_matrices(fit))
+  views <- category_views(model)
+  stats::setNames(lapply(seq_along(model$layout), function(f) {
+    bar <- model$layout[[f]]$bar
+    levels <- model$levels[[f]]
+    terms <- unlist(lapply(views, function(view) {
+      of_category(view$category, bar, bar)
+    }))
+    # draws x terms x groups
+    u <- vapply(views, function(view) {
+      stored_deviations(view$model, draws[, view$at, drop = FALSE], f)
+    }, matrix(0, nrow(draws), length(bar) * length(levels)))
+    u <- aperm(
+      array(u, c(nrow(draws), length(bar), length(levels), length(views))),
+      c(1, 2, 4, 3)
+    )
+    deviation_table(matrix(u, nrow(draws)), terms, levels)
+  }), names(model$layout))
+}
+
+# A bar for each category and factor.
+#' @exportS3Method
+predictor_bars.categories_model <- function(model) {
+  out <- lapply(category_views(model), function(view) {
+    bars <- predictor_bars.hlm_crossed_model(view$model)
+    lapply(bars, function(bar) {
+      named <- of_category(view$category, c(bar$design$bar, bar$columns),
+                           bar$design$bar)
+      own <- seq_along(bar$design$bar)
+      bar$design$bar <- named[own]
+      bar$columns <- named[-own]
+      bar
+    })
+  })
+  unlist(out, recursive = FALSE)
+}

@@ -1,0 +1,135 @@
+#include "numeric/rounding.h"
+
+#include "hlm/hlm_categories.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "hlm/hlm_binomial.h"
+#include "numeric/arena.h"
+
+static void carve(hlm_categories *m, arena *work) {
+  m->eta = arena_doubles(work, (double)m->n * (double)m->parts);
+  m->rest = arena_doubles(work, (double)m->n);
+}
+
+size_t hlm_categories_work_size(size_t parts, size_t n) {
+  hlm_categories model = {.parts = parts, .n = n};
+  arena counting = arena_measure();
+  carve(&model, &counting);
+  return arena_size(&counting);
+}
+
+/* eta of category k, without c */
+static void keep_predictor(hlm_categories *m, size_t k) {
+  hlm_latent *part = m->part + k;
+  part->data.offset = m->offset;
+  hlm_latent_predict(part);
+  memcpy(m->eta + m->n * k, part->eta, m->n * sizeof *m->eta);
+  part->data.offset = m->rest;
+}
+
+void hlm_categories_open(hlm_categories *m, hlm_latent *part, size_t parts,
+                         hlm_latent *shift, void *work) {
+  m->part = part;
+  m->shift = shift;
+  m->parts = parts;
+  m->n = part->data.n;
+  m->offset = part->data.offset;
+  arena over = arena_over(work);
+  carve(m, &over);
+  for (size_t k = 0; k < parts; k++)
+    keep_predictor(m, k);
+  if (shift != NULL)
+    shift->data.offset = m->rest;
+}
+
+/* eta_ic, c = 0 for the first category */
+static double eta_of(const hlm_categories *m, size_t i, size_t c) {
+  return c == 0 ? 0.0 : m->eta[i + m->n * (c - 1)];
+}
+
+/* log(sum_c exp(eta_ic)) over all categories but `left_out` */
+static double log_sum(const hlm_categories *m, size_t i, size_t left_out) {
+  double most = -INFINITY, sum = 0.0;
+  for (size_t c = 0; c <= m->parts; c++)
+    if (c != left_out)
+      most = fmax(most, eta_of(m, i, c));
+  for (size_t c = 0; c <= m->parts; c++)
+    if (c != left_out)
+      sum += exp(eta_of(m, i, c) - most);
+  return most + log(sum);
+}
+
+/* d | b, and b - d */
+static status draw_shift(hlm_categories *m, const scan_control *control) {
+  hlm_latent *shift = m->shift;
+  const size_t p = shift->data.p;
+  double *d = shift->bar->state.b;
+  for (size_t j = 0; j < p; j++) {
+    double sum = 0.0;
+    for (size_t k = 0; k < m->parts; k++)
+      sum += m->part[k].data.bar->precision[j] *
+             (m->part[k].bar->state.b[j] - m->part[k].mean[j]);
+    shift->mean[j] = sum / shift->data.bar->precision[j];
+    d[j] = 0.0;
+  }
+  for (size_t i = 0; i < m->n; i++)
+    m->rest[i] = -log_sum(m, i, 0);
+  const status outcome = hlm_latent_sweep(shift, control);
+  for (size_t k = 0; outcome == STATUS_OK && k < m->parts; k++) {
+    for (size_t j = 0; j < p; j++)
+      m->part[k].bar->state.b[j] -= d[j];
+    keep_predictor(m, k);
+  }
+  return outcome;
+}
+
+status hlm_categories_sweep(void *model, const scan_control *control) {
+  hlm_categories *m = model;
+  status outcome = STATUS_OK;
+  for (size_t k = 0; outcome == STATUS_OK && k < m->parts; k++) {
+    for (size_t i = 0; i < m->n; i++)
+      m->rest[i] = (m->offset ? m->offset[i] : 0.0) - log_sum(m, i, k + 1);
+    outcome = hlm_latent_sweep(m->part + k, control);
+    keep_predictor(m, k);
+  }
+  return outcome == STATUS_OK && m->shift != NULL ? draw_shift(m, control)
+                                                  : outcome;
+}
+
+size_t hlm_categories_columns(const hlm_categories *m) {
+  return m->parts * (hlm_latent_columns(&m->part->data) - 1) + 1;
+}
+
+static double log_likelihood(const hlm_categories *m) {
+  double sum = m->part->data.constant;
+  for (size_t i = 0; i < m->n; i++) {
+    const hlm_binomial *first = m->part->data.response;
+    const double log_total = log_sum(m, i, m->parts + 1);
+    double reference = first->total[i];
+    for (size_t k = 0; k < m->parts; k++) {
+      const hlm_binomial *own = m->part[k].data.response;
+      sum += own->success[i] * (m->eta[i + m->n * k] - log_total);
+      reference -= own->success[i];
+    }
+    sum -= reference * log_total;
+  }
+  return sum;
+}
+
+void hlm_categories_record(void *model, double *row, size_t stride) {
+  hlm_categories *m = model;
+  const hlm_latent_data *data = &m->part->data;
+  double *next = row;
+  for (size_t k = 0; k < m->parts; k++)
+    for (size_t j = 0; j < data->p; j++, next += stride)
+      *next = m->part[k].bar->state.b[j];
+  for (size_t k = 0; k < m->parts; k++)
+    for (size_t f = 0; f < data->bars; f++)
+      next = hlm_record_covariance(m->part[k].bar + f, next, stride);
+  *next = log_likelihood(m);
+  for (size_t k = 0; k < m->parts; k++)
+    for (size_t f = 0; f < data->bars; f++)
+      next = hlm_record_deviations(m->part[k].bar + f, next, stride);
+}

@@ -1,0 +1,55 @@
+/* Responses in categories without an order: with K - 1 models of hlm_latent.h and
+ * eta_i1 = 0,
+ *
+ *   (s_i1, ..., s_iK) ~ Multinomial(m_i, p_i),   p_ik = exp(eta_ik) / sum_l exp(eta_il),
+ *   eta_ik = o_i + x_i'b_k + sum_f z_fi'u_fk,j(f,i),   k = 2, ..., K.
+ *
+ * Given the eta of the other categories, that of k has the likelihood of
+ *
+ *   s_ik ~ Binomial(m_i, F(eta_ik - c_ik)),   c_ik = log(sum_{l != k} exp(eta_il)),
+ *
+ * F the logistic distribution function (Holmes & Held 2006, doi:10.1214/06-BA105;
+ * Polson, Scott & Windle 2013, doi:10.1080/01621459.2013.829001).  A sweep:
+ *   for each category k = 2, ..., K:  a sweep of its model, with o_i - c_ik for o_i
+ *   b_k -> b_k - d for all k   with K > 2 categories
+ * The last is the same for the first category, whose eta becomes x_i'd against the
+ * others as they are: with b_k ~ N(m_k, P_k^-1) the conditional of d is that of a
+ * logistic regression with the prior N(P^-1 sum_k P_k (b_k - m_k), P^-1), P = sum_k P_k
+ * (moves along a group: Liu & Sabatti 2000, doi:10.1093/biomet/87.2.353).  It moves
+ * what all coefficients have in common, which is slow otherwise where the first
+ * category is rare or apart from the others.
+ *
+ * n rows.                                                                      */
+#ifndef GIBBSITE_HLM_CATEGORIES_H
+#define GIBBSITE_HLM_CATEGORIES_H
+
+#include <stddef.h>
+
+#include "hlm/hlm_latent.h"
+#include "numeric/status.h"
+#include "run/scan.h"
+
+/* part: K - 1 with logit responses (hlm_binomial.h); shift: of d, with the responses s_i1
+ * and without groups, or NULL; offset: n, o, or NULL for none; eta: n x (K - 1); rest:
+ * n, the offset of the category that is drawn. */
+typedef struct {
+  size_t parts, n;
+  hlm_latent *part, *shift;
+  const double *offset;
+  double *eta, *rest;
+} hlm_categories;
+
+size_t hlm_categories_work_size(size_t parts, size_t n);
+
+/* A model of `parts` opened models and `shift` (borrowed), which have the same rows and
+ * fixed effects, and the parts the offset o, in `work`. */
+void hlm_categories_open(hlm_categories *model, hlm_latent *part, size_t parts,
+                         hlm_latent *shift, void *work);
+
+/* A scan_model's functions.  The columns: the fixed effects of each category; the
+ * standard deviations and correlations of each; log_lik; the deviations of each. */
+size_t hlm_categories_columns(const hlm_categories *model);
+status hlm_categories_sweep(void *model, const scan_control *control);
+void hlm_categories_record(void *model, double *row, size_t stride);
+
+#endif
