@@ -41,13 +41,13 @@
 #' recommend(fit, users = c("1", "7"), n = 3)
 #' @export
 recommend <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_needed(fit = "a fit made by gibbs_bmf()")
+  check_needed(fit = "a fit made by gibbs_bmf() or gibbs_pmf()")
   UseMethod("recommend")
 }
 
 #' @export
 recommend.default <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_bmf(fit, call = rlang::caller_env())
+  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::caller_env())
 }
 
 #' @rdname recommend

@@ -7,7 +7,8 @@
 
 calibrated_samplers <- c(
   "gibbs_bmf", "gibbs_count", "gibbs_gmm", "gibbs_hlm", "gibbs_lda",
-  "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_sample", "mh_sample"
+  "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_pmf", "gibbs_sample",
+  "mh_sample"
 )
 
 # ---- The model of a call -----------------------------------------------------
