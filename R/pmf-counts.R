@@ -19,7 +19,10 @@ as_user_counts <- function(x, named = list(), data = NULL, arg, call) {
       x$count <- rep(1, nrow(x))
       found <- "count"
     }
-    named$count <- if (is_plain_string(found)) found else found[1L]
+    if (!found[[1L]] %in% names(x)) {
+      abort_lacking(found, arg, call)
+    }
+    named$count <- found[[1L]]
   }
   check_observed(x, arg, call)
   ratings <- tryCatch(

@@ -6,8 +6,11 @@
 # biases, center, users, items, names, user_counts and item_counts that they
 # need, and u and v of a state are theta (K x n) and beta (K x m).
 
-# ratings: as_user_counts()
+# ratings: as_user_counts(), in any order
 pmf_model <- function(ratings, rank, prior, keep = character(), chains = 4) {
+  columns <- c("user", "item", "value")
+  by_user <- order(ratings$user, ratings$item)
+  ratings[columns] <- lapply(ratings[columns], `[`, by_user)
   n <- length(ratings$users)
   m <- length(ratings$items)
   cells <- bmf_cells(ratings)
@@ -40,7 +43,7 @@ pmf_model <- function(ratings, rank, prior, keep = character(), chains = 4) {
   )
 }
 
-# By user and by item, and in the order of the data.
+# By user and by item, and pair by pair.
 pmf_compressed <- function(ratings, n, m) {
   c(
     bmf_compressed(ratings, n, m, 0)[c("users", "items")],

@@ -56,10 +56,11 @@ predict.gibbs_pmf <- function(object, newdata = NULL,
   level <- check_level(level)
   model <- fit_part(object, "model")
   pairs <- pmf_pairs(model, newdata, call)
-  predict_counts(
-    kept_factors(object, ndraws, call), pairs, interval, level,
-    linear_draws
+  out <- predict_counts(
+    kept_factors(object, ndraws, call), pairs, interval, level, linear_draws
   )
+  out$unknown <- pairs$unknown
+  out
 }
 
 # expected(kept, user, item): draws x pairs.
@@ -68,7 +69,7 @@ predict_counts <- function(kept, pairs, interval, level, expected) {
     mean <- expected(kept, pairs$user[rows], pairs$item[rows])
     count_answers(mean, interval, level)
   })
-  pair_frame(kept$model, pairs, answers, unknown = pairs$unknown)
+  pair_frame(kept$model, pairs, answers)
 }
 
 # mean: expected counts, draws x pairs
@@ -227,6 +228,6 @@ recommended_counts <- function(kept, best, users, expected, level) {
   out <- predict_counts(kept, pairs, "mean", level, expected)
   data.frame(
     out[1L], place = best$place, out[-1L],
-    users = model$item_counts[best$item], check.names = FALSE
+    counts = model$item_counts[best$item], check.names = FALSE
   )
 }

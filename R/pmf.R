@@ -81,8 +81,8 @@
 #' @param ... Not used: any further argument is an error.
 #' @return An object of class `gibbs_pmf`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [predict.gibbs_pmf()], [recommend()], [rank_measures()],
-#'   [similar_items()], [fold_in()].
+#'   [predict.gibbs_pmf()], [recommend()], [rank_measures()], [similar_items()],
+#'   [fold_in()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs: a count that is missing, negative or no whole number

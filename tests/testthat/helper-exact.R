@@ -17,7 +17,8 @@
 trust_helpers <- function(folder) {
   twins <- paste0(
     c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-count", "lda",
-      "lm", "logistic", "logistic-gibbs", "ordinal", "philox", "t"), "-twin"
+      "lm", "logistic", "logistic-gibbs", "ordinal", "philox", "pmf", "t"),
+    "-twin"
   )
   names <- c("exact", twins, "joint", "known", "run", "skip")
   file.path(folder, paste0("helper-", names, ".R"))
