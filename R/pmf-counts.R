@@ -20,7 +20,13 @@ as_user_counts <- function(x, named = list(), data = NULL, arg, call) {
       found <- "count"
     }
     if (!found[[1L]] %in% names(x)) {
-      abort_lacking(found, arg, call)
+      there <- utils::head(names(x), 10)
+      abort_argument(
+        c("{.arg {arg}} must have a column for the count: there is no column
+           {quoted(found[[1L]])}.",
+          i = "The columns are {.val {there}}."),
+        call = call, class = "column"
+      )
     }
     named$count <- found[[1L]]
   }

@@ -166,8 +166,10 @@ test_that("a stopped run is resumed with the same draws", {
   stopped <- quiet_pmf(few_counts(), 2, draws = 10, stop_when = until(
     ess = 1e9, max_draws = 30
   ))
+  # the rule may have dropped draws as burn-in
+  own <- plain_draws(stopped)[[2]]
   expect_identical(
-    plain_draws(stopped)[[2]], plain_draws(whole)[[2]][1:nrow(stopped[[1]]), ]
+    own, utils::tail(plain_draws(whole)[[2]], nrow(own), keepnums = FALSE)
   )
 })
 
