@@ -44,7 +44,8 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   which <- lapply(seq_along(states), function(k) place[chain == k])
   noise <- unlist(lapply(seq_along(states), function(k) {
     vapply(which[[k]], function(j) {
-      1 / bmf_kept_hyper(model, states[[k]], j)$beta
+      # counts have no noise beside their Poisson distribution
+      1 / (bmf_kept_hyper(model, states[[k]], j)$beta %||% Inf)
     }, 0)
   }))
   list(

@@ -336,7 +336,11 @@ bmf_parameters <- function(model, state) {
 }
 
 # Hyperparameters by name, from one of a state's hyper_draws.
+# NULL: a model without any (counts).
 bmf_hyper <- function(model, numbers) {
+  if (length(numbers) == 0L) {
+    return(NULL)
+  }
   d <- model$size
   theta <- if (is_ordinal(model)) {
     list(theta = utils::tail(numbers, cutpoint_count(model$response)))

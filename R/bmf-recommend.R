@@ -5,11 +5,12 @@
 
 #' Items that users have not rated and may like
 #'
-#' Lists for each user the items that they have not rated, in decreasing order
+#' Lists for each user the items that they have not rated (used), in decreasing order
 #' of the posterior mean of the rating, or of the probability of at least a
 #' given rating, with its uncertainty.
 #'
-#' @param fit A fit made by [gibbs_bmf()], or new users from [fold_in()].
+#' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()], or new users from
+#'   [fold_in()].
 #' @param users Ids of users; `NULL` (default) for all of them (at most 100,000
 #'   recommendations at once).
 #' @param n Whole number, at least 1, default 10: how many items for a user;
@@ -28,6 +29,11 @@
 #'   `lower`, `upper` and `ratings`, how often the item was rated in the data.
 #'   As in `predict(interval = "prediction")`, `mean`, `sd` and the interval are
 #'   those of the predictive distribution of the rating, noise included.
+#'
+#'   Of counts ([gibbs_pmf()]) the order is that of the expected count, and the
+#'   columns are `mean`, `probability` (of at least one), `sd`, `lower` and
+#'   `upper` (of the expected count, as in [predict.gibbs_pmf()] with `interval =
+#'   "mean"`) and `counts`, how many users have the item in the data.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).
@@ -41,13 +47,13 @@
 #' recommend(fit, users = c("1", "7"), n = 3)
 #' @export
 recommend <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_needed(fit = "a fit made by gibbs_bmf()")
+  check_needed(fit = "a fit made by gibbs_bmf() or gibbs_pmf()")
   UseMethod("recommend")
 }
 
 #' @export
 recommend.default <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_bmf(fit, call = rlang::caller_env())
+  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::caller_env())
 }
 
 #' @rdname recommend
@@ -291,7 +297,13 @@ recommended <- function(model, pairs, best, ends) {
 #' given them, each new user's factors are exact draws given that user's own
 #' ratings.
 #'
-#' @param fit A fit made by [gibbs_bmf()].
+#' Of a fit of [gibbs_pmf()] the factors of new users have no closed form. For
+#' each draw of \eqn{\beta}{beta} they are the last of 30 sweeps of the sampler
+#' with \eqn{\beta}{beta} fixed, from those of the draw before, so that they are
+#' draws up to the error of so short a chain. Rows are counts; without a column
+#' of counts each row counts once, and items without a row have a count of 0.
+#'
+#' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()].
 #' @param new_ratings A data frame with the ratings of the new users, with
 #'   columns called as in the data of the fit. The items must be items of the
 #'   fit. A user whose ratings are all `NA` has no ratings and is drawn from the
@@ -304,7 +316,8 @@ recommended <- function(model, pairs, best, ends) {
 #'   of the new users. Their prior mean is then \eqn{\mu_u + B_u^\top f}{mu_u +
 #'   B_u'f} instead of \eqn{\mu_u}{mu_u}.
 #' @param item_features For `predict()`: as in [predict.gibbs_bmf()].
-#' @return An object of class `bmf_fold` for `predict()` and [recommend()]: a
+#' @return An object of class `bmf_fold` (counts: `pmf_fold`) for `predict()`
+#'   and [recommend()]: a
 #'   list with `draws`, an array of `D x users x draws`, `users`, the ids, and
 #'   `ratings`, how many each has.
 #' @section Errors: `gibbsite_error_argument` for items that the fit does not
@@ -324,11 +337,26 @@ recommended <- function(model, pairs, best, ends) {
 #' predict(folded, data.frame(user = "ann", item = c("1", "2")))
 #' recommend(folded, n = 3)
 #' @export
-fold_in <- function(fit, new_ratings, ndraws = NULL, user_features = NULL) {
-  check_needed(fit = "a fit made by gibbs_bmf()", new_ratings = "a data frame")
+fold_in <- function(fit, new_ratings, ndraws = NULL, ...) {
+  check_needed(
+    fit = "a fit made by gibbs_bmf() or gibbs_pmf()",
+    new_ratings = "a data frame"
+  )
+  UseMethod("fold_in")
+}
+
+#' @export
+fold_in.default <- function(fit, new_ratings, ndraws = NULL, ...) {
+  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::caller_env())
+}
+
+#' @rdname fold_in
+#' @export
+fold_in.gibbs_bmf <- function(fit, new_ratings, ndraws = NULL, ...,
+                              user_features = NULL) {
   call <- rlang::current_env()
   check_unlocked(call)
-  check_bmf(fit)
+  check_no_more(...)
   model <- fit_part(fit, "model")
   if (is_ordinal(model)) {
     abort_argument(
@@ -349,20 +377,7 @@ fold_in <- function(fit, new_ratings, ndraws = NULL, user_features = NULL) {
   }
   check_held_values(asked$value, model$response, "new_ratings", call)
   seen <- !is.na(asked$value)
-  item <- match_ids(asked$item, model$items)
-  lost <- unique(id_words(plain_or_level(asked$item))[is.na(item) & seen])
-  if (length(lost) > 0) {
-    shown <- utils::head(lost, 3)
-    abort_argument(
-      c(
-        "{.arg new_ratings} must be of items of the fit: {.val {shown}}
-         {cli::qty(shown)}{?is/are} not.",
-        i = "{length(lost)} item{?s} {?is/are} unknown; leave {?its/their}
-             ratings out."
-      ),
-      call = call
-    )
-  }
+  item <- known_items(asked$item, seen, model, call)
   users <- index_ids(droplevels_ids(asked$user), "user", "new_ratings", call)
   say_known_users(users$ids, model, call)
   ratings <- list(
@@ -382,6 +397,39 @@ fold_in <- function(fit, new_ratings, ndraws = NULL, user_features = NULL) {
     ),
     class = "bmf_fold"
   )
+}
+
+# Codes of items, of which those that are `seen` must be items of the fit.
+known_items <- function(ids, seen, model, call, arg = "new_ratings") {
+  item <- match_ids(ids, model$items)
+  lost <- unique(id_words(plain_or_level(ids))[is.na(item) & seen])
+  if (length(lost) > 0) {
+    shown <- utils::head(lost, 3)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be of items of the fit: {.val {shown}}
+         {cli::qty(shown)}{?is/are} not.",
+        i = "{length(lost)} item{?s} {?is/are} unknown; leave {?its/their}
+             ratings out."
+      ),
+      call = call
+    )
+  }
+  item
+}
+
+# Codes of users that were folded in.
+folded_users <- function(ids, fold, call) {
+  user <- match_ids(ids, fold$users)
+  if (anyNA(user)) {
+    lost <- id_words(plain_or_level(ids))[is.na(user)][[1]]
+    abort_argument(
+      "{.arg newdata} must be of users that were folded in: {.val {lost}} is
+       not.",
+      call = call
+    )
+  }
+  user
 }
 
 # Users of the fit among the new ones: only their new ratings are used.
@@ -462,15 +510,21 @@ fold_draws <- function(kept, ratings, features = NULL) {
 #' @export
 print.bmf_fold <- function(x, ...) {
   check_fold(x)
+  print_fold(x, "bmf_fold", "rating")
+}
+
+# what: what a user has.
+print_fold <- function(x, class, what) {
   size <- dim(x$draws)
-  writeLines(cli::pluralize(
-    "<bmf_fold> {size[2]} new user{?s} with {sum(x$ratings)} rating{?s}, ",
-    "{size[3]} draw{?s} of {size[1]} coordinate{?s}"
+  writeLines(paste0(
+    "<", class, "> ", counted(size[[2L]], "new user"), " with ",
+    counted(sum(x$ratings), what), ", ", counted(size[[3L]], "draw"), " of ",
+    counted(size[[1L]], "coordinate")
   ))
   shown <- utils::head(seq_along(x$users), 10)
   writeLines(paste0(
-    "  ", id_words(x$users)[shown], ": ", x$ratings[shown],
-    ifelse(x$ratings[shown] == 1, " rating", " ratings")
+    "  ", id_words(x$users)[shown], ": ", x$ratings[shown], " ", what,
+    ifelse(x$ratings[shown] == 1, "", "s")
   ))
   if (length(x$users) > 10) {
     writeLines(paste0("  and ", length(x$users) - 10, " more"))
@@ -530,15 +584,7 @@ predict.bmf_fold <- function(object, newdata, type = c("mean", "draws"),
   kept <- object$kept
   model <- kept$model
   ids <- pair_columns(newdata, model, "newdata", call)
-  user <- match_ids(ids$user, object$users)
-  if (anyNA(user)) {
-    lost <- id_words(plain_or_level(ids$user))[is.na(user)][[1]]
-    abort_argument(
-      "{.arg newdata} must be of users that were folded in: {.val {lost}} is
-       not.",
-      call = call
-    )
-  }
+  user <- folded_users(ids$user, object, call)
   item <- match_ids(ids$item, model$items)
   pairs <- list(user = user, item = item, ids = ids[c("user", "item")])
   check_pairs_size(kept, pairs, call)

@@ -45,7 +45,7 @@ NULL
 # S4 generics, such as shinystan's, find the method for coda's lists.
 local({
   classes <- c(
-    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbsite_regression",
+    "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_pmf", "gibbsite_regression",
     "gibbsite_laplace", "mh_sample", "gibbs_sample"
   )
   for (class in classes) {

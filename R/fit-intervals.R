@@ -46,7 +46,7 @@ end_names <- function(prob) paste0(format_probs(central_tails(prob)), "%")
 # Those whose posterior_predict() has one number for each observation.
 predicting <- c(
   "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count", "gibbs_ordinal",
-  "laplace_logistic", "gibbs_bmf"
+  "laplace_logistic", "gibbs_bmf", "gibbs_pmf"
 )
 
 #' @rdname fit-intervals

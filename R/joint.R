@@ -7,7 +7,8 @@
 
 calibrated_samplers <- c(
   "gibbs_bmf", "gibbs_categorical", "gibbs_count", "gibbs_gmm", "gibbs_hlm",
-  "gibbs_lda", "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_sample",
+  "gibbs_lda", "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_pmf",
+  "gibbs_sample",
   "mh_sample"
 )
 

@@ -4,8 +4,8 @@
 #'
 #' Each function draws data from the model of its name: `sim_gmm()` for
 #' [gibbs_gmm()], `sim_lm()` for [gibbs_lm()], `sim_hlm()` for [gibbs_hlm()],
-#' `sim_bmf()` for [gibbs_bmf()] and `sim_lda()` for [gibbs_lda()]. Random
-#' numbers come from R's generator.
+#' `sim_bmf()` for [gibbs_bmf()], `sim_pmf()` for [gibbs_pmf()] and `sim_lda()`
+#' for [gibbs_lda()]. Random numbers come from R's generator.
 #'
 #' * `sim_gmm()`: the component of each observation, and the observation from
 #'   it.
@@ -21,6 +21,9 @@
 #'   \eqn{r_{ij} \sim \mathrm{N}(m + u_i^\top v_j + a_i + b_j, \sigma^2)}{r_ij ~
 #'   N(m + u_i'v_j + a_i + b_j, sigma2)} in cells taken at random, each at most
 #'   once.
+#' * `sim_pmf()`: factors from Gamma(0.5, 1) times the activity of a user and the
+#'   popularity of an item, Gamma(3, 3) (shape, rate), all multiplied by one
+#'   number that makes the mean expected count `mean`, and Poisson counts.
 #' * `sim_lda()`: topics, the documents' shares of them, and words.
 #'
 #' @param n Whole number, at least 1: how many observations.
@@ -49,7 +52,8 @@
 #' @param c Positive number, default `1 / sqrt(rank)`, with which
 #'   \eqn{u_i^\top v_j}{u_i'v_j} has variance 1: the variance of each
 #'   coordinate.
-#' @param mean Number, default 0: the mean \eqn{m} of all ratings.
+#' @param mean `sim_bmf()`: number, default 0, the mean \eqn{m} of all ratings.
+#'   `sim_pmf()`: positive number, default 0.3, the mean of the expected counts.
 #' @param biases Number, at least 0, default 0: standard deviation of the
 #'   intercepts.
 #' @param documents,k,terms Whole numbers, at least 1: how many documents,
@@ -72,6 +76,10 @@
 #'     `value`; its attributes `u` (`rank x users`) and `v` (`rank x items`) are
 #'     the factors, `a` and `b` the intercepts, and `truth` is the mean of each
 #'     rating.
+#'   * `sim_pmf()`: a data frame with a row for each pair with a count above 0
+#'     and the columns `user`, `item` (factors, whose levels are all users and
+#'     all items) and `count`; its attributes are `theta` (`rank x users`),
+#'     `beta` (`rank x items`) and `truth`, the expected counts (users x items).
 #'   * `sim_lda()`: a list: `x` (documents x terms, a sparse `dgCMatrix` of
 #'     counts), `theta` (documents x topics), `phi` (topics x terms) and `z`,
 #'     the topic of each token in the order of [gibbs_lda()]: document after

@@ -8,6 +8,7 @@
 #include "bmf/bmf.h"
 #include "r_args.h"
 #include "r_scan.h"
+#include "r_store.h"
 #include "routines.h"
 
 /* ---- the data ---------------------------------------------------------- */
@@ -181,82 +182,6 @@ static bmf_state unpack_state(SEXP list, const bmf_data *data) {
   return state;
 }
 
-static int is_stored_draws(const char *name) {
-  return strcmp(name, "factor_draws") == 0 || strcmp(name, "hyper_draws") == 0;
-}
-
-/* A copy of the state whose vectors may be written into, all but the stored draws:
- * these are large, never change, and are shared. */
-static SEXP copy_state(SEXP state) {
-  if (TYPEOF(state) != VECSXP)
-    Rf_error("`state` must be a list");
-  SEXP copy = PROTECT(Rf_shallow_duplicate(state));
-  SEXP names = Rf_getAttrib(copy, R_NamesSymbol);
-  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
-    if (!is_stored_draws(CHAR(STRING_ELT(names, i))))
-      SET_VECTOR_ELT(copy, i, Rf_duplicate(VECTOR_ELT(copy, i)));
-  UNPROTECT(1);
-  return copy;
-}
-
-static void set_element(SEXP list, const char *name, SEXP value) {
-  SEXP names = Rf_getAttrib(list, R_NamesSymbol);
-  for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
-    if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
-      SET_VECTOR_ELT(list, i, value);
-}
-
-/* Element `name` of the copy, a list of the `held` draws of the set, <- the places
- * 1, ..., places of the thinner set: every step-th of the old ones, and new
- * vectors of this type and length.  Returned: how many stayed. */
-static size_t renew_draws(SEXP copy, const char *name, size_t held,
-                          size_t places, size_t step, SEXPTYPE type,
-                          size_t length) {
-  SEXP old = args_element(copy, name);
-  if (TYPEOF(old) != VECSXP || (size_t)XLENGTH(old) != held)
-    Rf_error("`%s` must be a list of %.0f", name, (double)held);
-  SEXP fresh = PROTECT(Rf_allocVector(VECSXP, (R_xlen_t)places));
-  const size_t stay = held / step;
-  for (size_t place = 0; place < places; place++)
-    SET_VECTOR_ELT(fresh, (R_xlen_t)place,
-                   place < stay
-                     ? VECTOR_ELT(old, (R_xlen_t)((place + 1) * step - 1))
-                     : Rf_allocVector(type, (R_xlen_t)length));
-  set_element(copy, name, fresh);
-  UNPROTECT(1);
-  return stay;
-}
-
-/* Makes room for the draws that this segment will store, and thins the set where
- * it will have grown beyond `cap`. */
-static bmf_store prepare_store(SEXP copy, const bmf_data *data, size_t cap,
-                               size_t rows) {
-  bmf_store store = {0};
-  const size_t kept = args_count(copy, "kept", 0);
-  if (cap == 0)
-    return store;
-  const size_t factors = args_product(data->n + data->m, data->d);
-  const size_t after = kept + rows;
-  store.every = bmf_store_every((double)after, cap);
-  const size_t places = after / (size_t)store.every;
-  const double before = bmf_store_every((double)kept, cap);
-  const size_t held = kept / (size_t)before;
-  const size_t step = (size_t)(store.every / before);
-  const size_t stay = renew_draws(copy, "factor_draws", held, places, step,
-                                  RAWSXP, args_product(factors, sizeof(float)));
-  renew_draws(copy, "hyper_draws", held, places, step, REALSXP,
-              bmf_hyper_size(data));
-  store.factors = (float **)(void *)R_alloc(places + 1, sizeof(float *));
-  store.hypers = (double **)(void *)R_alloc(places + 1, sizeof(double *));
-  for (size_t p = 0; p < places; p++) {
-    SEXP factor = VECTOR_ELT(args_element(copy, "factor_draws"), (R_xlen_t)p);
-    SEXP hyper = VECTOR_ELT(args_element(copy, "hyper_draws"), (R_xlen_t)p);
-    store.factors[p] = p < stay ? NULL : (float *)(void *)RAW(factor);
-    store.hypers[p] = p < stay ? NULL : REAL(hyper);
-  }
-  return store;
-}
-
 static void *work_space(const bmf_data *data, int threads) {
   const size_t size = bmf_work_size(data, threads);
   if (size == 0)
@@ -271,7 +196,7 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   const scan_control control = args_control(control_list);
   if (TYPEOF(mode) != LGLSXP || XLENGTH(mode) != 1)
     Rf_error("`mode` must be TRUE or FALSE");
-  SEXP copy = PROTECT(copy_state(state_list));
+  SEXP copy = PROTECT(store_copy_state(state_list));
   const bmf_state state = unpack_state(copy, &data);
   bmf_model model;
   bmf_open(&model, &data, &state, work_space(&data, control.threads),
@@ -280,7 +205,8 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
   const double sweep = args_number(copy, "sweep");
   const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
   model.store =
-    prepare_store(copy, &data, args_count(data_list, "cap", 0), rows);
+    store_prepare(copy, args_count(data_list, "cap", 0), rows,
+                  args_product(data.n + data.m, data.d), bmf_hyper_size(&data));
   const scan_model scan = {&model, bmf_sweep, bmf_record};
   SEXP result = scan_segment(&scan, control, n, copy, bmf_columns(&data));
   UNPROTECT(1);

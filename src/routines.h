@@ -39,6 +39,8 @@
   ROUTINE(hlm_crossed_sweeps, 4)      \
   ROUTINE(hlm_conditionals, 4)        \
   ROUTINE(hlm_log_marginal, 3)        \
+  ROUTINE(pmf_sweeps, 4)              \
+  ROUTINE(pmf_fold_in, 4)             \
   ROUTINE(lda_sweeps, 4)              \
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
@@ -94,6 +96,8 @@ SEXP C_hlm_count_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_crossed_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_hlm_conditionals(SEXP data, SEXP b, SEXP factor, SEXP beta);
 SEXP C_hlm_log_marginal(SEXP data, SEXP factor, SEXP log_beta);
+SEXP C_pmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_pmf_fold_in(SEXP data, SEXP u, SEXP v, SEXP sweeps);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads);

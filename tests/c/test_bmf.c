@@ -389,7 +389,7 @@ enum { USERS = 9, ITEMS = 6, PAIRS = 3 };
 typedef struct {
   bmf_data data;
   bmf_state state;
-  bmf_store store;
+  draw_store store;
   double *start[2], *index[2], *value[2], *order[2];
   double *shape, *rate, *mu0, *w0_inverse, *pairs;
   double sweep;
@@ -627,12 +627,12 @@ static void test_modes_climb(void) {
 /* ---- stored draws ------------------------------------------------------ */
 
 static void test_stored_draws(void) {
-  EXPECT(bmf_store_every(0.0, 5) == 1.0);
-  EXPECT(bmf_store_every(5.0, 5) == 1.0);
-  EXPECT(bmf_store_every(6.0, 5) == 2.0);
-  EXPECT(bmf_store_every(11.0, 5) == 2.0);
-  EXPECT(bmf_store_every(12.0, 5) == 4.0);
-  EXPECT(bmf_store_every(1e9, 1) == 536870912.0);
+  EXPECT(store_every(0.0, 5) == 1.0);
+  EXPECT(store_every(5.0, 5) == 1.0);
+  EXPECT(store_every(6.0, 5) == 2.0);
+  EXPECT(store_every(11.0, 5) == 2.0);
+  EXPECT(store_every(12.0, 5) == 4.0);
+  EXPECT(store_every(1e9, 1) == 536870912.0);
   const scan_control control = {.thin = 1.0, .threads = 1};
   fixture f = new_fixture(BMF_WISHART, 3, 0);
   const size_t length = 3 * (USERS + ITEMS), hypers = bmf_hyper_size(&f.data);

@@ -199,6 +199,7 @@ hostile_objects <- function(folder = tempdir()) {
   ))
   lda <- short(gibbs_lda, words, 2, keep = c("theta", "phi"))
   bmf <- short(gibbs_bmf, ratings, 2, predict_at = pairs)
+  pmf <- short(gibbs_pmf, ratings, 2)
   logistic <- quiet(laplace_logistic(am ~ wt, datasets::mtcars, draws = 20,
     chains = 2, seed = 1, progress = FALSE
   ))
@@ -244,6 +245,7 @@ hostile_objects <- function(folder = tempdir()) {
   short(gibbs_gmm, x, 2, checkpoint = checkpoint)
   folded <- fold_in(bmf, data.frame(user = "new", item = 1:2, value = 1:2))
   # stopped before the end of its burn-in
+  counted <- fold_in(pmf, data.frame(user = "new", item = 1:2))
   running <- attr(gmm, "running")
   running$burnin <- 100L
   partial <- gibbsite:::new_partial(
@@ -258,13 +260,14 @@ hostile_objects <- function(folder = tempdir()) {
     density = density, logistic_x = logistic_x, checkpoint = checkpoint,
     gibbs_gmm = gmm, gibbsite_fit = gmm, gibbs_lda = lda,
     gibbs_gmm_unknown = free, gmm_unknown_prior = prior_summary(free),
-    unknown_k = unknown_k(), gibbs_bmf = bmf,
+    unknown_k = unknown_k(), gibbs_bmf = bmf, gibbs_pmf = pmf,
     laplace_logistic = logistic, laplace = approximation, mh_sample = mh,
     gibbs_logistic = logit, gibbs_ordinal = gears, gibbs_categorical = kinds,
     categorical_prior = prior_summary(kinds), gibbs_lm = line, lm_x = line_x,
     lm_prior = lm_prior(),
     gibbs_hlm = levels, hlm_prior = hlm_prior(), gibbsite_regression = clubs,
     gibbs_sample = gibbs, gibbsite_partial = partial, bmf_fold = folded,
+    pmf_fold = counted,
     gmm_map = mode(gibbs_gmm, x, 2), gibbsite_map = mode(gibbs_gmm, x, 2),
     bmf_map = mode(gibbs_bmf, ratings, 2, predict_at = pairs),
     gibbs_sample_map = mode(
@@ -278,7 +281,7 @@ hostile_objects <- function(folder = tempdir()) {
     coefficient_comparison = gibbsite::compare(logistic, logit),
     k_comparison = compare_k(lda, lda, folds = 2, seed = 1, progress = FALSE),
     laplace_importance = importance_check(logistic),
-    bmf_prior = bmf_prior("gamma"),
+    bmf_prior = bmf_prior("gamma"), pmf_prior = pmf_prior(),
     gamma_prior = gamma_prior(1, 1), uniform_prior = uniform_prior(0, 1),
     gmm_prior = gmm_prior(), lda_prior = lda_prior(),
     seeded_topics = seeded_topics(list(own = "a")),
@@ -376,6 +379,16 @@ hostile_bases <- function(o) {
       list(formula = factor(gear) ~ wt + (1 | cyl), data = o$cars), short
     ),
     gibbs_count = c(list(formula = carb ~ wt, data = o$cars), short),
+    gibbs_pmf = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_pmf.default = c(list(ratings = o$ratings, rank = 2), short),
+    gibbs_pmf.formula = c(
+      list(formula = value ~ user + item, data = o$ratings, rank = 2), short
+    ),
+    pmf_prior = list(),
+    rank_measures = fit("gibbs_pmf", held_out = data.frame(user = 1, item = 4)),
+    similar_items = fit("gibbs_pmf", item = 2),
+    similar_users = fit("gibbs_pmf", user = 2),
+    sim_pmf = list(users = 3, items = 3, rank = 1),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
     gibbs_gmm.formula = c(
@@ -533,6 +546,15 @@ hostile_bases <- function(o) {
     predict.mh_sample = list(object = o$mh_sample, f = first),
     waic.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
     waic.mh_sample = list(x = o$mh_sample, log_lik = first),
+    predict.pmf_fold = list(
+      object = o$pmf_fold, newdata = data.frame(user = "new", item = 1:2)
+    ),
+    fold_in.gibbs_bmf = fit("gibbs_bmf", new_ratings = data.frame(
+      user = "new", item = 1:2, value = 1:2
+    )),
+    fold_in.gibbs_pmf = fit("gibbs_pmf", new_ratings = data.frame(
+      user = "new", item = 1:2
+    )),
     predict.bmf_fold = list(
       object = o$bmf_fold, newdata = data.frame(user = "new", item = 1:2)
     ),
@@ -542,7 +564,9 @@ hostile_bases <- function(o) {
     ),
     predictive_interval.gibbsite_fit = list(object = o$gibbs_lm),
     recommend.bmf_fold = fit("bmf_fold", n = 1),
+    recommend.pmf_fold = fit("pmf_fold", n = 1),
     recommend.gibbs_bmf = fit("gibbs_bmf", n = 1),
+    recommend.gibbs_pmf = fit("gibbs_pmf", n = 1),
     "$.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu"),
     "$<-.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu", value = 1)
   )
@@ -911,6 +935,9 @@ taken_values <- list(
   item_shape = positive, item_rate = positive, factor_variance = positive,
   noise_variance = positive, kappa0 = positive, nu0 = positive,
   sigma2 = positive,
+  user_rate_shape = c(positive, "inf"), item_rate_shape = c(positive, "inf"),
+  user_rate_mean = positive, item_rate_mean = positive,
+  sim_pmf.mean = positive,
   sim_bmf.sigma2 = c(positive, "zero"), W0 = positive,
   cutpoint_sd = positive, threshold_sd = positive, at_least = reals,
   sim_bmf.biases = c(positive, "zero"), sim_bmf.mean = reals,
@@ -980,6 +1007,13 @@ taken_values <- list(
   predict.gibbs_lda.newdata = c(some_text, "empty_string"),
   log_lik.gibbs_lda.newdata = c(some_text, "empty_string"),
   gibbs_bmf.ratings = c("indefinite", "zero_matrix"),
+  gibbs_pmf.ratings = c("indefinite", "list_column"),
+  gibbs_pmf.default.ratings = c("indefinite", "list_column"),
+  fold_in.gibbs_pmf.new_ratings = "list_column",
+  log_lik.gibbs_pmf.newdata = "list_column",
+  posterior_epred.gibbs_pmf.newdata = "list_column",
+  posterior_predict.gibbs_pmf.newdata = "list_column",
+  predict.gibbs_pmf.newdata = "list_column",
   predict.gibbs_gmm.newdata = newdata,
   predict.gibbs_gmm_unknown.newdata = c(newdata, "labelled", "minutes"),
   log_lik.gibbs_gmm.newdata = newdata,

@@ -17,7 +17,9 @@
 trust_helpers <- function(folder) {
   twins <- paste0(
     c("bmf", "gmm", "gmm-unknown", "hlm", "hlm-binomial", "hlm-categorical",
-      "hlm-count", "lda", "lm", "logistic", "logistic-gibbs", "ordinal", "philox", "t"), "-twin"
+      "hlm-count", "lda", "lm", "logistic", "logistic-gibbs", "ordinal",
+      "philox", "pmf", "t"),
+    "-twin"
   )
   names <- c("exact", twins, "joint", "known", "run", "skip")
   file.path(folder, paste0("helper-", names, ".R"))

@@ -87,6 +87,7 @@ twin_numbers <- function(model) {
         ordinal_twin_sweep
       }, TRUE
     ),
+    pmf_model = of_state(twin_pmf, pmf_twin_sweep, TRUE),
     lda_model = of_rows(twin_lda_sweeps), lm_model = of_rows(twin_lm_sweeps),
     hlm_model = of_rows(twin_hlm_sweeps),
     hlm_crossed_model = of_rows(twin_crossed_sweeps),
@@ -268,6 +269,27 @@ joint_cases_of_ratings <- function() {
         link = "probit", cutpoint_sd = 1.6, burnin = 100
       ),
       ordinal_mutants["cutpoint_prior_dropped"]
+    )
+  )
+}
+
+joint_cases_of_counts <- function() {
+  counts <- withr::with_seed(7, sim_pmf(4, 3, 2, mean = 2))
+  prior <- pmf_prior(
+    user_shape = 1.5, item_shape = 2, user_rate_shape = 4, item_rate_shape = 5,
+    user_rate_mean = 1.2, item_rate_mean = 0.8
+  )
+  list(
+    joint_case(
+      "gibbs_pmf", "", gibbs_pmf(counts, 2, prior, burnin = 100),
+      pmf_mutants
+    ),
+    joint_case(
+      "gibbs_pmf", "known rates, large counts",
+      gibbs_pmf(
+        counts, 1, pmf_prior(3, 2, Inf, Inf, 0.3, 0.4), burnin = 100
+      ),
+      pmf_mutants["pairs_without_count_left_out"]
     )
   )
 }
@@ -563,7 +585,8 @@ joint_cases_of_functions <- function() {
 joint_cases_of_all <- function() {
   c(
     joint_cases_of_mixtures(), joint_cases_of_topics(),
-    joint_cases_of_ratings(), joint_cases_of_regression(),
+    joint_cases_of_ratings(), joint_cases_of_counts(),
+    joint_cases_of_regression(),
     joint_cases_of_functions()
   )
 }

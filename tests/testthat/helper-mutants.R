@@ -34,6 +34,7 @@ families_of_mutants <- function() {
     ordinal = list(ordinal_mutants, list(
       ordinal_twin_mutant(), ordinal_twin_mutant(scales = gaussian_scales)
     )),
+    pmf_model = list(pmf_mutants, list()),
     lm_model = list(lm_mutants, list()),
     hlm_model = list(hlm_mutants, list()),
     hlm_crossed_model = list(c(crossed_mutants, nested_mutants), list()),

@@ -41,6 +41,7 @@
 #include "numeric/status.h"
 #include "run/cutpoints.h"
 #include "run/scan.h"
+#include "run/store.h"
 #include <stddef.h>
 
 typedef enum { BMF_FIXED, BMF_GAMMA, BMF_WISHART } bmf_kind;
@@ -82,22 +83,10 @@ typedef struct {
   double *kept, *noise, *at_mean, *at_m2;
 } bmf_state;
 
-/* Draws of all factors for prediction: recorded draw number t is stored where t is
- * a multiple of `every` (0: none is), in place t / every - 1 of `factors` ((n + m)
- * d: u, then v) and `hypers` (bmf_hyper_size: beta, lambda or mu and precision; of
- * users and of items with features B' and lambda_B;
- * of ordinal ratings theta).
- * Places of earlier runs are NULL. */
-typedef struct {
-  double every;
-  float **factors;
-  double **hypers;
-} bmf_store;
-
 typedef struct {
   bmf_data data;
   bmf_state state;
-  bmf_store store;
+  draw_store store;
   int mode;          /* blocks go to their conditional modes (ICM)        */
   int recording;     /* this sweep is recorded                            */
   double square;     /* sum (r_ij - u_i'v_j)^2                            */
@@ -120,10 +109,9 @@ typedef struct {
   double *map[2], *direction, *move_work; /* of bmf_scale.h */
 } bmf_model;
 
+/* Numbers of a stored draw beside the factors: beta, lambda or mu and precision; of
+ * users and of items with features B' and lambda_B; of ordinal ratings theta. */
 size_t bmf_hyper_size(const bmf_data *data);
-
-/* The least power of 2 of which at most `most` (>= 1) multiples are in 1..kept. */
-double bmf_store_every(double kept, size_t most);
 
 /* Bytes of work space; 0 when the count overflows. */
 size_t bmf_work_size(const bmf_data *data, int threads);

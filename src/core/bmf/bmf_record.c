@@ -67,11 +67,6 @@ void bmf_stream_predictions(bmf_model *m) {
   }
 }
 
-static void store_single(const double *x, size_t length, float *to) {
-  for (size_t e = 0; e < length; e++)
-    to[e] = (float)x[e];
-}
-
 static void store_hyperparameters(const bmf_model *m, double *to) {
   const size_t d = m->data.d;
   *to++ = *m->state.rating_precision;
@@ -97,11 +92,10 @@ static void store_hyperparameters(const bmf_model *m, double *to) {
 
 /* Stores this draw if the thinning schedule selects it. */
 void bmf_store_draw(bmf_model *m) {
-  const bmf_store *store = &m->store;
-  const double kept = *m->state.kept;
-  if (store->every <= 0.0 || fmod(kept, store->every) != 0.0)
+  const draw_store *store = &m->store;
+  size_t place;
+  if (!store_selects(store, *m->state.kept, &place))
     return;
-  const size_t place = (size_t)(kept / store->every) - 1;
   const size_t users = m->data.n * m->data.d;
   store_single(m->state.u, users, store->factors[place]);
   store_single(m->state.v, m->data.m * m->data.d,

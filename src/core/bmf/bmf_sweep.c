@@ -20,13 +20,6 @@ size_t bmf_hyper_size(const bmf_data *data) {
   return size;
 }
 
-double bmf_store_every(double kept, size_t most) {
-  double every = 1.0;
-  while (floor(kept / every) > (double)most)
-    every *= 2.0;
-  return every;
-}
-
 static void carve_scratch(bmf_model *m, arena *a) {
   const double d = (double)m->data.d, stride = (double)bmf_stride(m->data.d);
   for (int part = 0; part < 4; part++)

@@ -300,6 +300,26 @@ double philox_gamma(philox_stream *s, double shape) {
   return log_power < -700.0 ? 0.0 : gamma * exp(log_power);
 }
 
+double philox_binomial(philox_stream *s, double n, double p) {
+  double below = 0.0;
+  while (n >= 16.0) {
+    const double place = floor(0.5 * n) + 1.0;
+    const double left = philox_gamma(s, place);
+    const double x = left / (left + philox_gamma(s, n + 1.0 - place));
+    if (x <= p) {
+      below += place;
+      n -= place;
+      p = (p - x) / (1.0 - x);
+    } else {
+      n = place - 1.0;
+      p /= x;
+    }
+  }
+  for (double i = 0.0; i < n; i += 1.0)
+    below += philox_unif(s) < p;
+  return below;
+}
+
 void philox_log_dirichlet(philox_stream *s, const double *alpha, size_t k,
                           double *log_p) {
   for (size_t j = 0; j < k; j++)

@@ -82,6 +82,12 @@ double philox_log_gamma(philox_stream *s, double shape);
 
 /* The same variate itself: from shapes far below 1 it may underflow to 0. */
 double philox_gamma(philox_stream *s, double shape);
+
+/* Binomial(n, p), n a whole number, 0 <= p <= 1: of n uniforms how many are below p.
+ * Where n is large the middle one of them in order, a beta variate, says on which
+ * side of p half of them lie (Ahrens & Dieter 1974, doi:10.1007/BF02293108). */
+double philox_binomial(philox_stream *s, double n, double p);
+
 void philox_log_dirichlet(philox_stream *s, const double *alpha, size_t k,
                           double *log_p);
 
