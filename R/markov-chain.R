@@ -22,10 +22,10 @@
 #' probabilities, the first row at the top, with a scale of its colours.
 #'
 #' A sparse matrix of package Matrix stays sparse: a chain of 20,000 states with
-#' a few steps from each is made, simulated and carried through time in fractions
-#' of a second. Up to 1,500 states its linear equations are solved as those of
-#' any chain; above, by iterations, or where these do not end soon by a sparse LU
-#' decomposition, which are right to some 12 digits less those of the condition
+#' a few steps from each is made, simulated and carried through time in
+#' fractions of a second. Up to 1,500 states its linear equations are solved as those of
+#' any chain; above, by iterations, or where these do not end soon by a sparse
+#' LU decomposition, which are right to some 12 digits less those of the condition
 #' of the equations. What needs all pairs of
 #' states, such as [mixing_time()], takes a matrix that is not sparse, within
 #' `options(gibbsite.max_draws_mb = )`.
@@ -41,8 +41,8 @@
 #'   the probability of a step from state `i` to state `j`. The probability of
 #'   leaving a state may be as small as double precision holds: beside a step of
 #'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is rounded to 1. Also a
-#'   sparse matrix of package Matrix; a [table()] of transitions, of whose counts
-#'   or joint proportions each row is divided by its sum; a list of such
+#'   sparse matrix of package Matrix; a [table()] of transitions, of whose
+#'   counts or joint proportions each row is divided by its sum; a list of such
 #'   matrices, or a function of time that returns one; a fit of
 #'   [fit_markov_chain()], of which it is the posterior mean.
 #' @param states Names of the states, all different. Default: the row names, or
@@ -297,7 +297,7 @@ check_transition_table <- function(x, arg, call) {
   x / sums
 }
 
-# ---- Sparse matrices ----------------------------------------------------------
+# ---- Sparse matrices ---------------------------------------------------------
 
 is_sparse <- function(p) inherits(p, "dgCMatrix")
 

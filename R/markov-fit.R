@@ -1,14 +1,14 @@
-# fit_markov_chain(): the posterior of a transition matrix, by independent draws.
+# fit_markov_chain(): the posterior of transitions, by independent draws.
 
 #' Bayesian estimation of a Markov chain
 #'
 #' The transition probabilities of a chain on finitely many states, from
-#' sequences of states or from counts of transitions. With \eqn{n_{ij}}{n_ij} the
-#' number of steps from \eqn{i} to \eqn{j} and independent Dirichlet priors of
+#' sequences of states or from counts of transitions. With \eqn{n_{ij}}{n_ij}
+#' the number of steps from \eqn{i} to \eqn{j} and independent Dirichlet priors of
 #' the rows, \eqn{P_{i\cdot} \sim \mathrm{Dirichlet}(a_{i1}, \dots,
 #' a_{iS})}{P_i. ~ Dirichlet(a_i1, ..., a_iS)}, the posterior is known:
-#' \eqn{P_{i\cdot} \mid n \sim \mathrm{Dirichlet}(a_{i1} + n_{i1}, \dots)}{P_i. |
-#' n ~ Dirichlet(a_i1 + n_i1, ...)}. The draws are independent and exact. Each
+#' \eqn{P_{i\cdot} \mid n \sim \mathrm{Dirichlet}(a_{i1} + n_{i1}, \dots)}{P_i.
+#' | n ~ Dirichlet(a_i1 + n_i1, ...)}. The draws are independent and exact. Each
 #' also has the stationary distribution of its matrix. The first states of a
 #' sequence are taken as given.
 #'
@@ -31,8 +31,8 @@
 #'   factor, otherwise the values in the sequences, sorted.
 #' @param order Whole number, at least 1: how many of the last states the next
 #'   one depends on. Counts are of order 1.
-#' @param prior \eqn{a_{ij}}{a_ij}: a number above 0 (default 0.5), or a matrix of
-#'   numbers of at least 0 with a row for each state or tuple and a column for
+#' @param prior \eqn{a_{ij}}{a_ij}: a number above 0 (default 0.5), or a matrix
+#'   of numbers of at least 0 with a row for each state or tuple and a column for
 #'   each state. 0 makes a step impossible that is not in the data.
 #' @param draws,chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent; default 1000 in each.
@@ -41,8 +41,8 @@
 #'   the number of steps.
 #' @param initial Where the chain begins: a name or number of a state (of a
 #'   tuple), or probabilities of all. `NULL` (default): for `predict()` the end
-#'   of the sequence, if there is one sequence alone; for `simulate()` each state
-#'   with its share among the places that steps begin from.
+#'   of the sequence, if there is one sequence alone; for `simulate()` each
+#'   state with its share among the places that steps begin from.
 #' @param level,parm Probability of intervals; names or numbers of the
 #'   transitions, such as `"P[1,2]"`.
 #' @param nsim Number of paths, each by a matrix drawn from the posterior.
@@ -51,8 +51,8 @@
 #'   [plot.gibbsite_fit()].
 #' @param variables For the types of [plot.gibbsite_fit()].
 #' @param ... Not used.
-#' @return An object of class `fit_markov_chain`, see [gibbsite_fit] for what all
-#'   fits have. It stores `P[i,j]`, and, if all matrices of the posterior have
+#' @return An object of class `fit_markov_chain`, see [gibbsite_fit] for what
+#'   all fits have. It stores `P[i,j]`, and, if all matrices of the posterior have
 #'   one closed class, `stationary[j]`. `coef()`: the posterior mean of the
 #'   matrix; `confint()`: intervals of its entries. `predict()`: a data frame
 #'   with a row for each number of steps and state: `step`, `state`, `mean` (the
@@ -92,7 +92,7 @@ fit_markov_chain <- function(sequences, states = NULL, order = 1, prior = 0.5,
   run_chains(model, running, match.call(), call)
 }
 
-# ---- Counts of sequences -------------------------------------------------------
+# ---- Counts of sequences -----------------------------------------------------
 
 # list(counts, states, last, steps): tuples x states; the number of the tuple at
 # the end of a single sequence, or NULL.
@@ -314,7 +314,7 @@ coded_states <- function(x, states, call) {
   at
 }
 
-# ---- Prior and model ------------------------------------------------------------
+# ---- Prior and model ---------------------------------------------------------
 
 check_transition_prior <- function(prior, counted, call) {
   size <- dim(counted$counts)
@@ -347,7 +347,9 @@ check_transition_prior <- function(prior, counted, call) {
       call = call
     )
   }
-  structure(list(weight = weight), class = c("dirichlet_rows", "gibbsite_prior"))
+  structure(
+    list(weight = weight), class = c("dirichlet_rows", "gibbsite_prior")
+  )
 }
 
 #' @export

@@ -38,8 +38,8 @@
 #'   column for each state at the beginning. `mean_first_passage()`: a matrix,
 #'   from rows to columns. `absorption_probabilities()`: a matrix with a row for
 #'   each state and a column for each closed class, named after its states.
-#' @section Errors: `gibbsite_error_argument`, also for the fundamental matrix of
-#'   a chain with several closed classes and no transient state;
+#' @section Errors: `gibbsite_error_argument`, also for the fundamental matrix
+#'   of a chain with several closed classes and no transient state;
 #'   `gibbsite_error_numeric` if a number is too large or too small for double
 #'   precision.
 #' @references
@@ -163,7 +163,7 @@ absorption_probabilities <- function(chain) {
   pmin(out, 1)
 }
 
-# ---- Autocorrelation times ------------------------------------------------------
+# ---- Autocorrelation times ---------------------------------------------------
 
 #' Integrated autocorrelation times
 #'

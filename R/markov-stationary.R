@@ -89,8 +89,8 @@ solve_sparse <- function(a, b, call) {
   x
 }
 
-# x by a few rounds of iterations, each for what the one before has left; NULL if
-# these do not reach the rounding error of A x.
+# x by a few rounds of iterations, each for what the one before has left; NULL
+# if these do not reach the rounding error of A x.
 solve_by_steps <- function(a, b) {
   scale <- Matrix::diag(a)
   times <- function(x) as.vector(a %*% (x / scale))
@@ -109,8 +109,8 @@ solve_by_steps <- function(a, b) {
   if (norm(rest) <= 1e-14 * (norm(x) + norm(b))) x / scale
 }
 
-# BiCGSTAB (van der Vorst 1992, doi:10.1137/0913035); NULL if `most` steps do not
-# make the residual small.
+# BiCGSTAB (van der Vorst 1992, doi:10.1137/0913035); NULL if `most` steps do
+# not make the residual small.
 stabilised_steps <- function(times, b, most = 1000L) {
   x <- numeric(length(b))
   rest <- p <- b

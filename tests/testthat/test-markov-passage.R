@@ -1,5 +1,5 @@
-# Sparse chains, chains whose matrices change with time, distributions over time,
-# first passages and autocorrelation times.
+# Sparse chains, chains whose matrices change with time, distributions over
+# time, first passages and autocorrelation times.
 
 ring <- function(n) {
   to <- c(seq_len(n) %% n + 1, (seq_len(n) - 2) %% n + 1, seq_len(n))
