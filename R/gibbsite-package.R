@@ -51,7 +51,8 @@
 #' @section Without a chain:
 #' [sample_inverse_cdf()], [sample_mvnorm()], [sample_rejection()],
 #' [sample_importance()]; expectations with their error: [monte_carlo()],
-#' [empirical_distribution()]; finite Markov chains: [markov_chain()].
+#' [empirical_distribution()]; finite Markov chains: [markov_chain()],
+#' [fit_markov_chain()].
 #'
 #' @section Test a sampler:
 #' [sbc()], [geweke_joint()].

@@ -8,8 +8,7 @@
 calibrated_samplers <- c(
   "gibbs_bmf", "gibbs_categorical", "gibbs_count", "gibbs_gmm", "gibbs_hlm",
   "gibbs_lda", "gibbs_lm", "gibbs_logistic", "gibbs_ordinal", "gibbs_pmf",
-  "gibbs_sample",
-  "mh_sample"
+  "gibbs_sample", "mh_sample"
 )
 
 # ---- The model of a call -----------------------------------------------------

@@ -2,28 +2,49 @@
 
 #' Finite Markov chains
 #'
-#' A homogeneous Markov chain on finitely many states with transition
-#' probabilities \eqn{P_{ij} = \Pr(z_{t+1} = j \mid z_t = i)}{P[i, j] =
-#' Pr(z[t+1] = j | z[t] = i)}. [stationary()], [is_irreducible()] and
+#' A Markov chain on finitely many states with transition probabilities
+#' \eqn{P_{ij} = \Pr(z_{t+1} = j \mid z_t = i)}{P[i, j] = Pr(z[t+1] = j | z[t]
+#' = i)}, which may change with time. [stationary()], [is_irreducible()] and
 #' [mixing_time()] say how it behaves; [metropolis_matrix()] and
-#' [gibbs_matrix()] make the chain of a sampler.
+#' [gibbs_matrix()] make the chain of a sampler; [fit_markov_chain()] estimates
+#' one from sequences.
 #'
 #' `simulate()` draws paths of the chain. `state_after()` computes the
 #' distribution after `n` steps, \eqn{p^{(0)} P^n}{p0 P^n}: step by step, or by
-#' repeated squaring where this takes less. `plot()` draws the states on a
-#' circle and the possible steps as arrows; an arrow is the wider and the
-#' darker, the more probable its step. Circles at a state are the probability to
-#' stay. The area of a state shows its stationary probability, if the chain has
-#' one closed class. With more than 20 states the picture is the matrix of the
-#' transition probabilities, the first row at the top, with a scale of its
-#' colours.
+#' repeated squaring where this takes less. With several `n` its result has a
+#' `plot()` and a `ggplot2::autoplot()`: the probabilities of the states over
+#' time, and dashed the stationary ones, if the chain has one stationary
+#' distribution. `plot()` of a chain draws the states on a circle and the
+#' possible steps as arrows; an arrow is the wider and the darker, the more
+#' probable its step. Circles at a state are the probability to stay. The area
+#' of a state shows its stationary probability, if the chain has one closed
+#' class. With more than 20 states the picture is the matrix of the transition
+#' probabilities, the first row at the top, with a scale of its colours.
+#'
+#' A sparse matrix of package Matrix stays sparse: a chain of 20,000 states with
+#' a few steps from each is made, simulated and carried through time in
+#' fractions of a second. Up to 1,500 states its linear equations are solved as those of
+#' any chain; above, by iterations, or where these do not end soon by a sparse
+#' LU decomposition, which are right to some 12 digits less those of the condition
+#' of the equations. What needs all pairs of
+#' states, such as [mixing_time()], takes a matrix that is not sparse, within
+#' `options(gibbsite.max_draws_mb = )`.
+#'
+#' A list of matrices, or a function of time that returns one, makes a chain
+#' that is not homogeneous: the `t`-th matrix has the probabilities of the step
+#' from time `t - 1` to time `t`. A chain by a list ends with its last matrix.
+#' `function(t) matrices[[(t - 1) %% 12 + 1]]` repeats twelve. `state_after()`,
+#' [first_passage()] and `simulate()` take such a chain.
 #'
 #' @param transition A square matrix of numbers of at least 0 whose rows sum to
 #'   1, up to \eqn{10^{-8}}{1e-8}, by which they are divided; entry `[i, j]` is
 #'   the probability of a step from state `i` to state `j`. The probability of
 #'   leaving a state may be as small as double precision holds: beside a step of
-#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is rounded to 1. A sparse
-#'   matrix of package Matrix is accepted.
+#'   \eqn{10^{-17}}{1e-17} the entry on the diagonal is rounded to 1. Also a
+#'   sparse matrix of package Matrix; a [table()] of transitions, of whose
+#'   counts or joint proportions each row is divided by its sum; a list of such
+#'   matrices, or a function of time that returns one; a fit of
+#'   [fit_markov_chain()], of which it is the posterior mean.
 #' @param states Names of the states, all different. Default: the row names, or
 #'   the column names, or 1, 2, ...
 #' @param initial Where the chain begins: a name or a number of a state, or
@@ -31,31 +52,35 @@
 #'   takes that of the chain; if the chain has none, `simulate()` begins in each
 #'   state with the same probability.
 #' @param chain,object A chain.
-#' @param n Number of steps: a whole number from 0 to 2^53.
+#' @param n Number of steps: a whole number from 0 to 2^53. `state_after()`
+#'   takes several.
 #' @param nsim Number of paths.
 #' @param seed `NULL`, or a number for [set.seed()]; the state of the generator
 #'   is restored afterwards.
-#' @param x A chain.
+#' @param x A chain; for `plot()` also a result of `state_after()`.
 #' @param digits Digits of the printed probabilities.
 #' @param type For `plot()`: `"graph"` or `"matrix"`; `NULL` (default) chooses
 #'   by the number of states.
 #' @param labels For `plot()`: whether arrows have their probabilities; `NULL`
 #'   (default): with at most 16 arrows.
-#' @param ... For `plot()`, passed to [graphics::plot.default()], such as
-#'   `main`. Otherwise not used.
+#' @param ... For `plot()` of a chain, passed to [graphics::plot.default()],
+#'   such as `main`. Otherwise not used.
 #' @return `markov_chain()`: an object of class `markov_chain`. `state_after()`:
 #'   the probabilities of the states, or without any `initial` a matrix with a
-#'   row for each state at the beginning. `simulate()`: a data frame with a
+#'   row for each state at the beginning. With several `n`: a matrix of class
+#'   `state_after` with a row for each of them, in the order of `n`, or without
+#'   any `initial` an array with the dimensions `n`, state at the beginning,
+#'   state. `simulate()`: a data frame with a
 #'   column for each path and `n + 1` rows, the first of them the state at the
 #'   beginning; states are a factor. `as.matrix()`: the transition
-#'   probabilities. `plot()`: the chain, invisibly.
+#'   probabilities, an R matrix. `plot()`: the chain, invisibly.
 #' @section Errors: `gibbsite_error_argument`; for a matrix that is not one of
 #'   transition probabilities the message names the first such row.
 #' @references
 #' Levin DA, Peres Y (2017). *Markov Chains and Mixing Times*, 2nd edition.
 #' American Mathematical Society. \doi{10.1090/mbk/107}
 #' @seealso [stationary()], [communicating_classes()], [mixing_time()],
-#'   [hitting_times()].
+#'   [hitting_times()], [fundamental_matrix()].
 #' @examples
 #' # the example of Rai's lecture "MCMC Sampling"
 #' chain <- markov_chain(
@@ -64,15 +89,26 @@
 #' )
 #' chain
 #' state_after(chain, 1)
-#' state_after(chain, 100)
 #' stationary(chain)
+#' plot(state_after(chain, 0:20))
 #' plot(chain)
 #' head(simulate(chain, n = 10, seed = 1))
+#'
+#' # its steps turn round at every second time
+#' turning <- markov_chain(function(t) {
+#'   p <- as.matrix(chain)
+#'   if (t %% 2 == 0) p[3:1, 3:1] else p
+#' }, c("a", "b", "c"), initial = "a")
+#' state_after(turning, 0:3)
 #' @export
 markov_chain <- function(transition, states = NULL, initial = NULL) {
   call <- rlang::current_env()
   check_needed(transition = "a matrix of transition probabilities")
-  transition <- check_transition(transition, "transition", call)
+  transition <- transition_of(transition, call)
+  if (in_time(transition)) {
+    return(chain_in_time(transition, states, initial, call))
+  }
+  transition <- check_transition(transition, "transition", call, sparse = TRUE)
   states <- check_states(states, transition, call)
   dimnames(transition) <- list(states, states)
   new_markov_chain(
@@ -80,19 +116,111 @@ markov_chain <- function(transition, states = NULL, initial = NULL) {
   )
 }
 
-new_markov_chain <- function(transition, initial = NULL) {
-  structure(
-    list(transition = transition, initial = initial), class = "markov_chain"
+# What markov_chain() takes in the place of its argument.
+transition_of <- function(x, call) UseMethod("transition_of")
+
+#' @exportS3Method
+transition_of.default <- function(x, call) x
+
+# `states`: of a chain whose matrices are a function of time.
+new_markov_chain <- function(transition, initial = NULL, states = NULL) {
+  structure(c(
+    list(transition = transition, initial = initial),
+    if (!is.null(states)) list(states = states)
+  ), class = "markov_chain")
+}
+
+# ---- Chains whose matrices change with time ----------------------------------
+
+in_time <- function(transition) {
+  is.function(transition) || is.list(transition) && !is.object(transition)
+}
+
+chain_in_time <- function(transition, states, initial, call) {
+  if (!is.function(transition) && length(transition) == 0L) {
+    abort_argument(
+      "{.arg transition} must have a matrix for each step, and has none.",
+      call = call
+    )
+  }
+  first <- checked_step(transition, 1, call)
+  states <- check_states(states, first, call)
+  if (!is.function(transition)) {
+    transition <- lapply(seq_along(transition), function(t) {
+      named_step(checked_step(transition, t, call), states, t, call)
+    })
+  }
+  new_markov_chain(
+    transition, check_initial(initial, states, "initial", call),
+    if (is.function(transition)) states
   )
 }
 
-# A square matrix of probabilities, each row divided by its sum.
-check_transition <- function(x, arg, call) {
+# The matrix of the t-th step, from time t - 1 to time t.
+checked_step <- function(transition, t, call) {
+  if (!is.function(transition)) {
+    arg <- paste0("transition[[", t, "]]")
+    return(check_transition(transition[[t]], arg, call, sparse = TRUE))
+  }
+  p <- tryCatch(transition(t), error = function(cnd) {
+    abort_numeric(
+      "{.arg transition} failed at time {t}.", parent = cnd, call = call,
+      class = "user_function"
+    )
+  })
+  check_transition(p, paste0("transition(", t, ")"), call, sparse = TRUE)
+}
+
+named_step <- function(p, states, t, call) {
+  if (nrow(p) != length(states)) {
+    abort_argument(
+      "{.arg transition} must have the same states at all times: {nrow(p)} at
+       time {t}, {length(states)} at time 1.",
+      call = call
+    )
+  }
+  own <- rownames(p)
+  if (!is.null(own) && t > 1 && !identical(own, states) &&
+        setequal(own, states)) {
+    abort_argument(
+      "{.arg transition} must have its states in the same order at all times,
+       and has not at time {t}.",
+      call = call
+    )
+  }
+  dimnames(p) <- list(states, states)
+  p
+}
+
+step_matrix <- function(chain, t, call) {
+  p <- chain$transition
+  if (!in_time(p)) {
+    return(p)
+  }
+  if (is.function(p)) {
+    return(named_step(checked_step(p, t, call), chain$states, t, call))
+  }
+  p[[t]]
+}
+
+# ---- Checks ------------------------------------------------------------------
+
+# A square matrix of probabilities, each row divided by its sum; one of package
+# Matrix with `sparse` as a dgCMatrix.
+check_transition <- function(x, arg, call, sparse = FALSE) {
+  if (inherits(x, "table") && is.numeric(x)) {
+    x <- check_transition_table(x, arg, call)
+  }
   if (inherits(x, "Matrix")) {
     check_sparse(x, arg, call)
-    x <- as.matrix(x)
+    x <- if (sparse && inherits(x, "sparseMatrix")) {
+      by_columns(x)
+    } else {
+      as.matrix(x)
+    }
   }
-  if (!is.numeric(x) || !is.matrix(x) || is.object(x) || length(x) == 0L) {
+  plain <- is.numeric(x) && is.matrix(x) && !is.object(x)
+  if (!is_sparse(x) && !plain || length(x) == 0L) {
     abort_expected(x, "a square matrix of probabilities", FALSE, arg, call)
   }
   if (nrow(x) != ncol(x)) {
@@ -100,9 +228,15 @@ check_transition <- function(x, arg, call) {
       "{.arg {arg}} must be square, not {nrow(x)} x {ncol(x)}.", call = call
     )
   }
-  wrong <- is.na(x) | x < 0 | x > 1 + 1e-8
+  values <- stored_values(x)
+  wrong <- is.na(values) | values < 0 | values > 1 + 1e-8
   if (any(wrong)) {
-    at <- first_place(wrong)
+    at <- if (is_sparse(x)) {
+      first <- which(wrong)[[1L]]
+      list(row = x@i[[first]] + 1L, column = findInterval(first - 1L, x@p))
+    } else {
+      first_place(wrong)
+    }
     found <- describe(unname(x[at$row, at$column]))
     abort_argument(
       "{.arg {arg}} must hold probabilities: row {at$row}, column {at$column}
@@ -110,19 +244,97 @@ check_transition <- function(x, arg, call) {
       call = call
     )
   }
-  sums <- rowSums(x)
+  sums <- unname(Matrix::rowSums(x))
   off <- which(abs(sums - 1) > 1e-8)
   if (length(off) > 0L) {
     found <- format(sums[[off[[1L]]]], digits = 8)
     abort_argument(
       c("The rows of {.arg {arg}} must sum to 1: row {off[[1L]]} sums to
          {found}.",
-        i = "If the entries are weights, divide by {.code rowSums()}."),
+        i = "If the entries are weights, divide by {.code rowSums()}. Of counts
+             {.fn fit_markov_chain} estimates the probabilities."),
       call = call
     )
   }
+  if (is_sparse(x)) {
+    x@x <- x@x / sums[x@i + 1L]
+    return(x)
+  }
   storage.mode(x) <- "double"
   x / sums
+}
+
+# The rows of a table of counts or of joint proportions, divided by their sums.
+check_transition_table <- function(x, arg, call) {
+  names <- dimnames(x)
+  x <- bare_values(x)
+  if (!is.matrix(x) || nrow(x) != ncol(x) ||
+        !identical(unname(names[1L]), unname(names[2L]))) {
+    abort_argument(
+      c("{.arg {arg}} must be a table with the same states in its rows and its
+         columns.",
+        i = "{.code table(factor(from, states), factor(to, states))} has them."
+      ),
+      call = call
+    )
+  }
+  names(dimnames(x)) <- NULL
+  whole <- all(is.finite(x)) && all(x >= 0) &&
+    (all(x == round(x)) || abs(sum(x) - 1) <= 1e-8)
+  if (!whole) {
+    return(x)
+  }
+  sums <- rowSums(x)
+  none <- which(sums == 0)
+  if (length(none) > 0L) {
+    state <- rownames(x)[none]
+    abort_argument(
+      c("{.arg {arg}} has no transition from {.val {state}}.",
+        i = "{.fn fit_markov_chain} estimates its probabilities with a prior."),
+      call = call
+    )
+  }
+  x / sums
+}
+
+# ---- Sparse matrices ---------------------------------------------------------
+
+is_sparse <- function(p) inherits(p, "dgCMatrix")
+
+# A dgCMatrix without stored zeros.
+by_columns <- function(x) {
+  x <- methods::as(x, "dMatrix")
+  x <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
+  Matrix::drop0(x)
+}
+
+stored_values <- function(p) if (is_sparse(p)) p@x else p
+
+# An R matrix, of which a computation holds `copies`.
+dense_transition <- function(p, copies, call) {
+  if (!is_sparse(p)) {
+    return(p)
+  }
+  check_square_size(
+    nrow(p), copies, "This takes a matrix that is not sparse,",
+    "Use fewer states", call
+  )
+  as.matrix(p)
+}
+
+# Blocks of sparse matrices up to this size are solved as dense ones.
+small_block <- 1500L
+
+small_or_sparse <- function(p) {
+  if (is_sparse(p) && nrow(p) <= small_block) as.matrix(p) else p
+}
+
+# The sparse matrix diag(leave) - p without its diagonal, where leave is the sum
+# of what leaves each state for one of p or of elsewhere: 1 - p[i, i] would lose
+# digits.
+leaving_matrix <- function(p, elsewhere = 0) {
+  Matrix::diag(p) <- 0
+  Matrix::Diagonal(x = unname(Matrix::rowSums(p)) + elsewhere) - p
 }
 
 check_states <- function(states, transition, call, arg = "states") {
@@ -191,15 +403,29 @@ check_distribution <- function(x, states, arg, call) {
   stats::setNames(as.double(x) / sum(x), states)
 }
 
-check_chain <- function(chain, call, arg = rlang::caller_arg(chain)) {
+# `homogeneous`: whether one matrix for all times is needed.
+check_chain <- function(chain, call, arg = rlang::caller_arg(chain),
+                        homogeneous = TRUE) {
   force(arg)
   if (arg == "chain") {
     check_needed(chain = "made by markov_chain()", call = call)
   }
   made_by <- "markov_chain()"
   check_class(chain, "markov_chain", made_by, arg = arg, call = call)
-  fields <- c("transition", "initial")
-  remade(chain, markov_chain, made_by, arg, call, fields)
+  fields <- c("transition", "states", "initial")
+  chain <- remade(
+    chain, markov_chain, made_by, arg, call, fields, c("transition", "initial")
+  )
+  if (homogeneous && in_time(chain$transition)) {
+    abort_argument(
+      c("{.arg {arg}} must be a chain with one transition matrix for all times,
+         not one whose matrix changes.",
+        i = "{.fn state_after}, {.fn first_passage} and {.fn simulate} take
+             such a chain."),
+      call = call
+    )
+  }
+  chain
 }
 
 # The chain seen every second step. Rows are divided by their sums, which would
@@ -209,12 +435,16 @@ squared_chain <- function(p) {
   p / rowSums(p)
 }
 
-states_of <- function(chain) rownames(chain$transition)
+states_of <- function(chain) {
+  p <- chain$transition
+  chain$states %||% rownames(if (is.list(p)) p[[1L]] else p)
+}
 
 #' @rdname markov_chain
 #' @export
 as.matrix.markov_chain <- function(x, ...) {
-  check_chain(x, rlang::current_env())$transition
+  call <- rlang::current_env()
+  dense_transition(check_chain(x, call)$transition, 1, call)
 }
 
 # Finite Markov chains: which states reach each other.
@@ -273,49 +503,71 @@ communicating_classes <- function(chain) {
 }
 
 classes_of <- function(p) {
-  steps <- p > 0
-  class <- strong_components(steps)
+  found <- chain_classes(p)
+  data.frame(
+    states = I(lapply(found$members, function(i) rownames(p)[i])),
+    closed = found$closed, period = class_periods(found)
+  )
+}
+
+# list(class, members, closed, from, to): the number of each state's class, the
+# states and whether it is closed of each class, and all steps.
+chain_classes <- function(p) {
+  steps <- successors(p)
+  class <- strong_components(steps, successors(Matrix::t(p)))
+  from <- rep(seq_along(steps), lengths(steps))
+  to <- unlist(steps)
   members <- unname(split(seq_along(class), class))
-  at <- row(steps)[steps]
-  to <- col(steps)[steps]
-  leaving <- unique(class[at[class[at] != class[to]]])
-  out <- data.frame(
-    closed = !seq_along(members) %in% leaving,
-    period = vapply(members, class_period, 0L, steps = steps)
+  leaving <- unique(class[from[class[from] != class[to]]])
+  list(
+    class = class, members = members,
+    closed = !seq_along(members) %in% leaving, steps = steps, from = from,
+    to = to
   )
-  cbind(
-    data.frame(states = I(lapply(members, function(i) rownames(p)[i]))),
-    out
-  )
+}
+
+# The states that one step from each state may reach.
+successors <- function(p) {
+  if (!is_sparse(p)) {
+    return(lapply(seq_len(nrow(p)), function(i) {
+      which(p[i, ] > 0, useNames = FALSE)
+    }))
+  }
+  rows <- Matrix::t(p)
+  state <- factor(rep(seq_len(nrow(p)), diff(rows@p)), seq_len(nrow(p)))
+  unname(split(rows@i + 1L, state))
 }
 
 #' @rdname markov-structure
 #' @export
 is_irreducible <- function(chain) {
   chain <- check_chain(chain, rlang::current_env())
-  all(strong_components(chain$transition > 0) == 1L)
+  length(chain_classes(chain$transition)$members) == 1L
 }
 
 #' @rdname markov-structure
 #' @export
 is_aperiodic <- function(chain) {
   chain <- check_chain(chain, rlang::current_env())
-  all(classes_of(chain$transition)$period == 1L, na.rm = TRUE)
+  all(class_periods(chain_classes(chain$transition)) == 1L, na.rm = TRUE)
 }
 
 # The number of each state's class, in the order of the states: a state's class
 # is the first one if the first state communicates with it, and so on.
 # Kosaraju's two searches in depth (Sharir 1981,
-# doi:10.1016/0898-1221(81)90008-0).
-strong_components <- function(steps) {
-  order <- finishing_order(steps)
-  component <- integer(nrow(steps))
-  back <- t(steps)
+# doi:10.1016/0898-1221(81)90008-0). steps, back: lists of states that a step
+# leads to, and that it may come from.
+strong_components <- function(steps, back) {
+  component <- integer(length(steps))
   count <- 0L
-  for (root in rev(order)) {
-    if (component[[root]] == 0L) {
-      count <- count + 1L
-      component[reached_from(root, back, component == 0L)] <- count
+  for (root in rev(finishing_order(steps))) {
+    if (component[[root]] != 0L) next
+    count <- count + 1L
+    front <- root
+    while (length(front) > 0L) {
+      component[front] <- count
+      front <- unique(unlist(back[front]))
+      front <- front[component[front] == 0L]
     }
   }
   match(component, unique(component))
@@ -323,23 +575,26 @@ strong_components <- function(steps) {
 
 # States in the order in which a search in depth leaves them.
 finishing_order <- function(steps) {
-  size <- nrow(steps)
+  size <- length(steps)
   unseen <- rep(TRUE, size)
-  order <- integer(0)
+  order <- integer(size)
   stack <- integer(size)
+  left <- 0L
   for (root in seq_len(size)) {
     if (!unseen[[root]]) next
     depth <- 1L
     stack[[1L]] <- root
     unseen[[root]] <- FALSE
     while (depth > 0L) {
-      follow <- which(steps[stack[[depth]], ] & unseen)
+      follow <- steps[[stack[[depth]]]]
+      follow <- follow[unseen[follow]]
       if (length(follow) > 0L) {
         depth <- depth + 1L
         stack[[depth]] <- follow[[1L]]
         unseen[[follow[[1L]]]] <- FALSE
       } else {
-        order <- c(order, stack[[depth]])
+        left <- left + 1L
+        order[[left]] <- stack[[depth]]
         depth <- depth - 1L
       }
     }
@@ -353,30 +608,37 @@ reached_from <- function(root, steps, allowed) {
   front <- root
   while (length(front) > 0L) {
     reached[front] <- TRUE
-    next_ones <- colSums(steps[front, , drop = FALSE]) > 0
-    front <- which(next_ones & allowed & !reached)
+    front <- unique(unlist(steps[front]))
+    front <- front[allowed[front] & !reached[front]]
   }
   which(reached)
 }
 
-# The greatest common divisor of level(i) + 1 - level(j) over the steps i -> j
-# of a class, where a state's level is its distance from the first one.
-class_period <- function(members, steps) {
-  within <- steps[members, members, drop = FALSE]
-  if (!any(within)) {
-    return(NA_integer_)
+# Of each class the greatest common divisor of level(i) + 1 - level(j) over its
+# steps i -> j, where a state's level is its distance from the first one; NA for
+# a class without a step.
+class_periods <- function(found) {
+  class <- found$class
+  level <- rep(NA_integer_, length(class))
+  for (k in seq_along(found$members)) {
+    front <- found$members[[k]][[1L]]
+    depth <- 0L
+    while (length(front) > 0L) {
+      level[front] <- depth
+      front <- unique(unlist(found$steps[front]))
+      front <- front[class[front] == k & is.na(level[front])]
+      depth <- depth + 1L
+    }
   }
-  level <- rep(NA_integer_, length(members))
-  front <- 1L
-  depth <- 0L
-  while (length(front) > 0L) {
-    level[front] <- depth
-    front <- which(colSums(within[front, , drop = FALSE]) > 0 & is.na(level))
-    depth <- depth + 1L
-  }
-  at <- which(within, arr.ind = TRUE)
-  cycles <- unique(abs(level[at[, 1L]] + 1L - level[at[, 2L]]))
-  as.integer(Reduce(greatest_divisor, cycles, 0L))
+  inside <- class[found$from] == class[found$to]
+  cycles <- abs(level[found$from] + 1L - level[found$to])[inside]
+  of <- factor(class[found$from][inside], seq_along(found$members))
+  vapply(unname(split(cycles, of)), function(lengths) {
+    if (length(lengths) == 0L) {
+      return(NA_integer_)
+    }
+    as.integer(Reduce(greatest_divisor, unique(lengths), 0L))
+  }, 0L)
 }
 
 greatest_divisor <- function(a, b) {

@@ -4,11 +4,22 @@
 #' @export
 print.markov_chain <- function(x, digits = 3, ...) {
   digits <- check_count(digits, 1, 22)
-  x <- check_chain(x, rlang::current_env())
-  size <- nrow(x$transition)
-  cat("A Markov chain on ", counted(size, "state"), "\n", sep = "")
+  x <- check_chain(x, rlang::current_env(), homogeneous = FALSE)
+  p <- x$transition
+  size <- length(states_of(x))
+  cat("A Markov chain on ", counted(size, "state"), if (is_sparse(p)) {
+    paste0(", with ", counted(length(p@x), "possible step"))
+  }, "\n", sep = "")
+  if (in_time(p)) {
+    cat(if (is.function(p)) {
+      "its transition matrix is a function of time"
+    } else {
+      paste("with a transition matrix for each of", counted(length(p), "step"))
+    }, "\n", sep = "")
+    return(invisible(x))
+  }
   if (size <= 12L) {
-    print(zapsmall(x$transition, digits), digits = digits)
+    print(zapsmall(as.matrix(p), digits), digits = digits)
   }
   cat(chain_words(x), sep = "\n")
   invisible(x)
@@ -45,8 +56,11 @@ chain_words <- function(chain) {
 #' @export
 plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   if (has_short_names()) return(with_whole_names())
-  x <- check_chain(x, rlang::current_env())
+  call <- rlang::current_env()
+  chain <- x
+  x <- check_chain(x, call)
   size <- nrow(x$transition)
+  x$transition <- dense_transition(x$transition, 3, call)
   type <- check_choice(
     type %||% if (size <= 20L) "graph" else "matrix", c("graph", "matrix")
   )
@@ -62,7 +76,123 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   } else {
     record_drawing(draw_chain_matrix, list(x$transition, ...))
   }
+  invisible(chain)
+}
+
+# ---- Distributions over time --------------------------------------------------
+
+# `rows`: a vector of probabilities or a matrix, from beginnings to states, for
+# each time.
+new_state_after <- function(rows, times, states, chain) {
+  names <- format(times, scientific = FALSE, trim = TRUE)
+  out <- if (is.matrix(rows[[1L]])) {
+    aperm(
+      array(unlist(rows), c(dim(rows[[1L]]), length(rows)),
+            list(states, states, names)), c(3L, 1L, 2L)
+    )
+  } else {
+    matrix(unlist(rows), length(rows), byrow = TRUE,
+           dimnames = list(names, states))
+  }
+  structure(
+    out, times = times, chain = chain, class = c("state_after", class(out))
+  )
+}
+
+# The table as it is, without what the picture needs.
+plain_states <- function(x) {
+  attr(x, "times") <- attr(x, "chain") <- NULL
+  unclass(x)
+}
+
+#' @rdname markov_chain
+#' @export
+print.state_after <- function(x, digits = 3, ...) {
+  digits <- check_count(digits, 1, 22)
+  check_state_after(x, "x", rlang::current_env())
+  print(plain_states(x), digits = digits)
   invisible(x)
+}
+
+#' @rdname markov_chain
+#' @export
+plot.state_after <- function(x, ...) {
+  check_no_more(...)
+  draw_base(picture_states(x, "x", rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.state_after <- function(object, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_states(object, "object", rlang::current_env()))
+}
+
+check_state_after <- function(x, arg, call) {
+  size <- dim(x)
+  whole <- is.numeric(x) && length(size) %in% 2:3 &&
+    length(attr(x, "times")) == size[[1L]] &&
+    is.numeric(attr(x, "times")) && length(dimnames(x)) == length(size) &&
+    inherits(attr(x, "chain"), "markov_chain")
+  if (!whole) check_made(list(), "times", "state_after()", arg, call)
+}
+
+# A panel for each state at the beginning, if there is no initial distribution.
+picture_states <- function(x, arg, call) {
+  check_state_after(x, arg, call)
+  chain <- check_chain(attr(x, "chain"), call, arg, homogeneous = FALSE)
+  times <- attr(x, "times")
+  states <- states_of(chain)
+  values <- plain_states(x)
+  from <- if (length(dim(values)) == 3L) utils::head(states, 9L)
+  dim(values) <- c(length(times), length(values) / length(times) /
+                     length(states), length(states))
+  # those that are ever the most probable
+  highest <- apply(values, 3L, max)
+  shown <- sort(utils::head(order(-highest), 8L))
+  note <- c(
+    if (length(shown) < length(states)) {
+      paste(length(shown), "of", length(states),
+            "states: those with the largest probabilities")
+    },
+    if (length(from) < dim(values)[[2L]] && !is.null(from)) {
+      paste("from the first", length(from), "of", length(states), "states")
+    }
+  )
+  in_order <- order(times)
+  tables <- lapply(seq_len(max(1L, length(from))), function(i) {
+    data.frame(
+      x = rep(times[in_order], length(shown)),
+      y = as.vector(values[in_order, i, shown]),
+      state = rep(states[shown], each = length(times))
+    )
+  })
+  table <- if (is.null(from)) tables[[1L]] else in_panels(tables, from)
+  limit <- if (!in_time(chain$transition)) {
+    rows <- stationary_rows(chain$transition, call)
+    if (nrow(rows) == 1L) data.frame(y = rows[1L, shown], state = states[shown])
+  }
+  dashed <- "stationary distribution"
+  colours <- gibbsite_palette(length(shown))
+  picture(
+    table, list(
+      if (!is.null(limit)) {
+        picture_layer("hline", limit, paste(limit$state, "in the long run"))
+      },
+      picture_layer("line", cbind(table, group = table$state), table$state),
+      picture_layer("point", table, table$state)
+    ), rbind(
+      plot_key(states[shown], colours, lty = 1, lwd = 1.5, pch = 21),
+      plot_key(paste(states[shown], "in the long run"), colours, lty = 2,
+               lwd = 1, shown = FALSE),
+      if (!is.null(limit)) plot_key(dashed, "grey30", lty = 2, lwd = 1)
+    ), x = picture_axis("step"),
+    y = picture_axis("probability", floor = TRUE), note = note,
+    panels = if (!is.null(from)) {
+      data.frame(panel = from, title = paste("from", from))
+    }
+  )
 }
 
 draw_chain_matrix <- function(p, ...) {

@@ -43,19 +43,106 @@ stationary <- function(chain) {
 
 # closed classes x states
 stationary_rows <- function(p, call = rlang::caller_env()) {
-  class <- strong_components(p > 0)
-  closed <- Filter(function(members) {
-    !any(p[members, -members, drop = FALSE] > 0)
-  }, unname(split(seq_along(class), class)))
+  found <- chain_classes(p)
+  closed <- found$members[found$closed]
   out <- matrix(0, length(closed), nrow(p))
   colnames(out) <- rownames(p)
   for (k in seq_along(closed)) {
     members <- closed[[k]]
-    out[k, members] <- stationary_of(
-      p[members, members, drop = FALSE], call
-    )
+    block <- small_or_sparse(p[members, members, drop = FALSE])
+    out[k, members] <- if (is_sparse(block)) {
+      sparse_stationary(block, call)
+    } else {
+      stationary_of(block, call)
+    }
   }
   out
+}
+
+# As stationary_of(), by a sparse LU decomposition.
+sparse_stationary <- function(p, call) {
+  last <- nrow(p)
+  balance <- Matrix::t(leaving_matrix(p)[-last, -last])
+  weight <- c(solve_sparse(balance, p[last, -last], call)[, 1L], 1)
+  if (any(weight <= 0)) abort_inexact(call)
+  weight / sum(weight)
+}
+
+# A x = b for each column of b: by the iterations, or, where they do not end
+# soon, by the decomposition. That of a chain whose states have no order in
+# space may take too much memory, but there the iterations are few.
+solve_sparse <- function(a, b, call) {
+  b <- as.matrix(b)
+  x <- matrix(0, nrow(b), ncol(b))
+  left <- integer(0)
+  for (k in seq_len(ncol(b))) {
+    found <- solve_by_steps(a, b[, k])
+    if (is.null(found)) left <- c(left, k) else x[, k] <- found
+  }
+  if (length(left) > 0L) {
+    x[, left] <- as.matrix(tryCatch(
+      Matrix::solve(a, b[, left, drop = FALSE]),
+      error = function(cnd) abort_inexact(call)
+    ))
+  }
+  if (!all(is.finite(x))) abort_inexact(call)
+  x
+}
+
+# x by a few rounds of iterations, each for what the one before has left; NULL
+# if these do not reach the rounding error of A x.
+solve_by_steps <- function(a, b) {
+  scale <- Matrix::diag(a)
+  times <- function(x) as.vector(a %*% (x / scale))
+  norm <- function(x) sqrt(sum(x^2))
+  x <- numeric(length(b))
+  rest <- b
+  for (round in 1:5) {
+    if (norm(rest) <= 1e-15 * (norm(x) + norm(b))) break
+    more <- stabilised_steps(times, rest)
+    if (is.null(more)) {
+      return(NULL)
+    }
+    x <- x + more
+    rest <- b - times(x)
+  }
+  if (norm(rest) <= 1e-14 * (norm(x) + norm(b))) x / scale
+}
+
+# BiCGSTAB (van der Vorst 1992, doi:10.1137/0913035); NULL if `most` steps do
+# not make the residual small.
+stabilised_steps <- function(times, b, most = 1000L) {
+  x <- numeric(length(b))
+  rest <- p <- b
+  rho <- sum(b^2)
+  enough <- 1e-20 * rho
+  for (step in seq_len(most)) {
+    v <- times(p)
+    alpha <- rho / sum(b * v)
+    s <- rest - alpha * v
+    along <- times(s)
+    omega <- if (isTRUE(any(s != 0))) sum(along * s) / sum(along^2) else 0
+    x <- x + alpha * p + omega * s
+    rest <- s - omega * along
+    if (!all(is.finite(x))) {
+      return(NULL)
+    }
+    if (sum(rest^2) <= enough) {
+      return(x)
+    }
+    before <- rho
+    rho <- sum(b * rest)
+    p <- rest + rho / before * alpha / omega * (p - omega * v)
+  }
+  NULL
+}
+
+abort_inexact <- function(call) {
+  abort_numeric(
+    c("The sparse equations of the chain have no solution in double precision.",
+      i = "{.code markov_chain(as.matrix(transition))} takes the exact way."),
+    call = call
+  )
 }
 
 # The stationary distribution of an irreducible chain: what is left of it on its
@@ -141,6 +228,7 @@ detailed_balance <- function(chain, distribution = NULL) {
 
 balance_of <- function(chain, distribution, call) {
   chain <- check_chain(chain, call)
+  chain$transition <- dense_transition(chain$transition, 4, call)
   states <- states_of(chain)
   if (is.null(distribution)) {
     distribution <- colMeans(stationary_rows(chain$transition))
@@ -304,8 +392,8 @@ cell_names <- function(joint, cell) {
 #' @rdname metropolis_matrix
 #' @export
 spectral_gap <- function(chain) {
-  chain <- check_chain(chain, rlang::current_env())
-  p <- chain$transition
+  call <- rlang::current_env()
+  p <- dense_transition(check_chain(chain, call)$transition, 4, call)
   if (nrow(p) == 1L) {
     return(1)
   }

@@ -4,24 +4,91 @@
 #' @export
 state_after <- function(chain, n, initial = NULL) {
   call <- rlang::current_env()
-  chain <- check_chain(chain, call)
-  check_needed(n = "a number of steps")
-  n <- check_count(n, 0, max = 2^53)
+  chain <- check_chain(chain, call, homogeneous = FALSE)
+  check_needed(n = "a number of steps, or several")
+  n <- check_times(n, chain, call)
   states <- states_of(chain)
   start <- check_initial(initial, states, "initial", call) %||% chain$initial
-  if (is.null(start)) {
-    return(matrix_power(chain$transition, n))
+  check_result_size(
+    c(length(n), length(states), if (is.null(start)) length(states)),
+    "times x states", "the numbers of {.arg n}", call
+  )
+  times <- sort(unique(n))
+  out <- vector("list", length(times))
+  at <- start
+  last <- 0
+  for (k in seq_along(times)) {
+    at <- later_state(chain, at, last, times[[k]], call)
+    last <- times[[k]]
+    out[[k]] <- at
   }
-  # one product costs size^2, one squaring size^3
-  if (n > 2 * length(states) * log2(n + 2)) {
-    out <- start %*% matrix_power(chain$transition, n)
+  if (length(n) == 1L) {
+    return(out[[1L]])
+  }
+  new_state_after(out[match(n, times)], n, states, chain)
+}
+
+# Whole numbers of steps; a chain by a list has no more steps than matrices.
+check_times <- function(n, chain, call, arg = "n") {
+  if (length(n) == 1L || !is.numeric(n)) {
+    n <- check_count(n, 0, max = 2^53, arg = arg, call = call)
+  }
+  n <- check_numeric_vector(n, lower = 0, upper = 2^53, arg = arg, call = call)
+  if (length(n) == 0L || any(n != round(n))) {
+    abort_expected(n, "whole numbers of steps", FALSE, arg, call)
+  }
+  p <- chain$transition
+  if (is.list(p) && any(n > length(p))) {
+    abort_argument(
+      c("{.arg {arg}} must be at most {length(p)}, the number of matrices of the
+         chain, not {format_number(max(n))}.",
+        i = "A function of time makes a chain without an end."),
+      call = call
+    )
+  }
+  unname(n)
+}
+
+# The distribution at time `to` from that at time `from`, with the states'
+# names; NULL is the identity, a row for each state at the beginning.
+later_state <- function(chain, at, from, to, call) {
+  p <- chain$transition
+  steps <- to - from
+  square <- is.null(at) || is.matrix(at)
+  if (in_time(p)) {
+    at <- at %||% identity_of(states_of(chain))
+    for (step in seq_len(steps)) {
+      at <- at %*% step_matrix(chain, from + step, call)
+    }
+    return(plain_state(at, states_of(chain), square))
+  }
+  size <- as.double(nrow(p))
+  if (is.null(at)) {
+    return(matrix_power(dense_transition(p, 4, call), steps))
+  }
+  # one squaring costs size^3, one product the stored numbers
+  squared <- steps * length(stored_values(p)) > 2 * size^3 * log2(steps + 2)
+  if (squared || is.matrix(at)) {
+    at <- at %*% matrix_power(dense_transition(p, 4, call), steps)
   } else {
-    out <- start
-    for (step in seq_len(n)) {
-      out <- out %*% chain$transition
+    for (step in seq_len(steps)) {
+      at <- at %*% p
     }
   }
-  stats::setNames(as.vector(out), states)
+  plain_state(at, rownames(p), square)
+}
+
+plain_state <- function(at, states, square) {
+  if (square) {
+    return(matrix(as.vector(at), nrow(at), dimnames = list(states, states)))
+  }
+  stats::setNames(as.vector(at), states)
+}
+
+identity_of <- function(states) {
+  out <- diag(length(states))
+  dimnames(out) <- list(states, states)
+  out
 }
 
 # P^n by repeated squaring.
@@ -47,40 +114,83 @@ simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   call <- rlang::current_env()
   check_no_more(...)
   check_unlocked(call)
-  object <- check_chain(object, call)
+  object <- check_chain(object, call, homogeneous = FALSE)
   nsim <- check_count(nsim)
   n <- check_count(n, 0, max = 2^53)
+  check_times(n, object, call)
   check_result_size(c(n + 1, nsim), "states x paths", "{.arg n}", call)
   states <- states_of(object)
   size <- length(states)
   start <- check_initial(initial, states, "initial", call) %||%
     object$initial %||% rep(1 / size, size)
-  ends <- step_ends(object$transition)
+  draw <- if (in_time(object$transition)) {
+    paths_in_time(object, n, nsim, start, call)
+  } else {
+    rows <- row_ends(object$transition)
+    function() draw_path(rows, n, start)
+  }
   simulated_columns(nsim, seed, seq_len(n + 1L), function() {
-    structure(draw_path(ends, n, start), levels = states, class = "factor")
+    structure(draw(), levels = states, class = "factor")
   }, call)
 }
 
-# The distribution function of the next state, a column for each state; that of
-# the last possible state is 1 in spite of rounding.
-step_ends <- function(transition) {
-  size <- nrow(transition)
-  ends <- apply(transition, 1L, cumsum)
-  dim(ends) <- c(size, size)
-  last <- max.col(transition > 0, "last")
-  ends[cbind(last, seq_len(size))] <- 1
-  ends
+# A function of a state: list(to, ends), where its steps lead to and the
+# distribution function of these, whose last value is 1 in spite of rounding.
+# Only states that are asked for are computed.
+row_ends <- function(p) {
+  known <- vector("list", nrow(p))
+  if (is_sparse(p)) p <- Matrix::t(p)
+  function(i) {
+    if (is.null(known[[i]])) {
+      if (is_sparse(p)) {
+        at <- seq.int(p@p[[i]] + 1L, length.out = p@p[[i + 1L]] - p@p[[i]])
+        to <- p@i[at] + 1L
+        steps <- p@x[at]
+      } else {
+        to <- which(p[i, ] > 0, useNames = FALSE)
+        steps <- unname(p[i, to])
+      }
+      ends <- pmin(cumsum(steps), 1)
+      ends[[length(ends)]] <- 1
+      known[[i]] <<- list(to = to, ends = ends)
+    }
+    known[[i]]
+  }
 }
 
 # The numbers of n + 1 states, by the inverse distribution function.
-draw_path <- function(ends, n, start) {
+draw_path <- function(rows, n, start) {
   path <- integer(n + 1L)
-  path[[1L]] <- sample.int(ncol(ends), 1L, prob = start)
+  path[[1L]] <- sample.int(length(start), 1L, prob = start)
   u <- stats::runif(n)
   for (step in seq_len(n)) {
-    path[[step + 1L]] <- findInterval(u[[step]], ends[, path[[step]]]) + 1L
+    row <- rows(path[[step]])
+    path[[step + 1L]] <- row$to[[findInterval(u[[step]], row$ends) + 1L]]
   }
   path
+}
+
+# A function that returns one path after the other. All are drawn at its first
+# call, so that each matrix is made once.
+paths_in_time <- function(chain, n, nsim, start, call) {
+  paths <- NULL
+  given <- 0L
+  function() {
+    if (is.null(paths)) {
+      paths <<- matrix(0L, n + 1L, nsim)
+      paths[1L, ] <<- sample.int(length(start), nsim, TRUE, start)
+      for (step in seq_len(n)) {
+        rows <- row_ends(step_matrix(chain, step, call))
+        u <- stats::runif(nsim)
+        for (s in seq_len(nsim)) {
+          row <- rows(paths[step, s])
+          paths[step + 1L, s] <<- row$to[[findInterval(u[[s]], row$ends) + 1L]]
+        }
+      }
+    }
+    given <<- given + 1L
+    paths[, given]
+  }
 }
 
 # ---- How long it takes -------------------------------------------------------
@@ -131,7 +241,7 @@ mixing_time <- function(chain, epsilon = 0.25) {
   epsilon <- check_number(
     epsilon, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE
   )
-  p <- chain$transition
+  p <- dense_transition(chain$transition, 4, call)
   limit <- stationary_rows(p)
   classes <- classes_of(p)
   if (nrow(limit) > 1L || classes$period[classes$closed] > 1L) {
@@ -178,13 +288,16 @@ mixing_time <- function(chain, epsilon = 0.25) {
 hitting_times <- function(chain, target) {
   call <- rlang::current_env()
   hitting <- hitting_parts(chain, target, call)
-  p <- hitting$p
-  target <- hitting$target
+  hitting_times_of(hitting$p, hitting$target, call)
+}
+
+hitting_times_of <- function(p, target, call) {
   out <- stats::setNames(rep(Inf, nrow(p)), rownames(p))
   out[target] <- 0
   # certain: no state from which the target is out of reach can be reached first
-  lost <- which(!reaches(p, target, integer(0)))
-  unsure <- reaches(p, lost, target)
+  before <- successors(Matrix::t(p))
+  lost <- which(!reaches(before, target, integer(0)))
+  unsure <- reaches(before, lost, target)
   solved <- which(!unsure & !seq_len(nrow(p)) %in% target)
   out[solved] <- solve_hitting(p, solved, list(target), 0, 1, call)
   out
@@ -199,7 +312,7 @@ hitting_probabilities <- function(chain, target) {
   target <- hitting$target
   out <- stats::setNames(numeric(nrow(p)), rownames(p))
   out[target] <- 1
-  reached <- reaches(p, target, integer(0))
+  reached <- reaches(successors(Matrix::t(p)), target, integer(0))
   open <- which(reached & out == 0)
   out[open] <- solve_hitting(
     p, open, list(target, which(!reached)), c(1, 0), 0, call
@@ -207,27 +320,29 @@ hitting_probabilities <- function(chain, target) {
   pmin(out, 1)
 }
 
-# h on the states `open`, where h_i = cost + sum_j p_ij h_j and h is known
+# h on the states `open`, where h_i = cost_i + sum_j p_ij h_j and h is known
 # elsewhere: it is `values[k]` on the states `ends[[k]]`. Each of these sets is
-# one state of the chain that is eliminated.
+# one state of the chain that is eliminated. `cost`: a number, or a matrix with
+# a row for each open state and a column for each h; `values`: then a matrix
+# with a row for each end.
 solve_hitting <- function(p, open, ends, values, cost, call) {
   if (length(open) == 0L) {
-    return(numeric(0))
+    return(if (is.matrix(cost)) cost else numeric(0))
   }
+  several <- is.matrix(cost)
   known <- length(ends)
-  ends <- vapply(ends, function(end) {
-    rowSums(p[open, end, drop = FALSE])
-  }, numeric(length(open)))
-  rows <- cbind(matrix(ends, length(open)), p[open, open, drop = FALSE], cost)
-  gone <- eliminate_states(
-    rbind(matrix(0, known, ncol(rows)), rows), known, call
-  )
-  h <- c(values, numeric(length(open)))
-  costs <- ncol(rows)
-  for (n in known + seq_along(open)) {
-    before <- seq_len(n - 1L)
-    h[[n]] <- (gone$p[n, costs] + sum(gone$p[n, before] * h[before])) /
-      gone$leave[[n]]
+  within <- small_or_sparse(p[open, open, drop = FALSE])
+  ends <- matrix(vapply(ends, function(end) {
+    Matrix::rowSums(p[open, end, drop = FALSE])
+  }, numeric(length(open))), length(open))
+  cost <- matrix(cost, length(open), NCOL(cost))
+  values <- matrix(values, known, ncol(cost))
+  h <- if (is_sparse(within)) {
+    solve_sparse(
+      leaving_matrix(within, rowSums(ends)), cost + ends %*% values, call
+    )
+  } else {
+    solve_eliminated(within, ends, values, cost, call)
   }
   if (any(h == Inf)) {
     abort_numeric(
@@ -235,27 +350,48 @@ solve_hitting <- function(p, open, ends, values, cost, call) {
       call = call
     )
   }
-  h[-seq_len(known)]
+  if (several) h else h[, 1L]
+}
+
+solve_eliminated <- function(within, ends, values, cost, call) {
+  known <- ncol(ends)
+  rows <- cbind(ends, within, cost)
+  gone <- eliminate_states(
+    rbind(matrix(0, known, ncol(rows)), rows), known, call
+  )
+  h <- rbind(values, matrix(0, nrow(cost), ncol(cost)))
+  costs <- known + nrow(cost) + seq_len(ncol(cost))
+  for (n in known + seq_len(nrow(cost))) {
+    before <- seq_len(n - 1L)
+    h[n, ] <- (gone$p[n, costs] +
+      colSums(gone$p[n, before] * h[before, , drop = FALSE])) / gone$leave[[n]]
+  }
+  h[-seq_len(known), , drop = FALSE]
 }
 
 # list(p, target): the transition matrix, and the numbers of the target states.
 hitting_parts <- function(chain, target, call) {
   chain <- check_chain(chain, call, "chain")
+  list(
+    p = chain$transition, target = check_target(target, states_of(chain), call)
+  )
+}
+
+check_target <- function(target, states, call) {
   check_needed(target = "names or numbers of states", call = call)
   if (is.factor(target)) {
     target <- as.character(target)
   }
-  states <- states_of(chain)
-  chosen <- check_some_of(target, states, call, arg = "target")
-  list(p = chain$transition, target = match(chosen, states))
+  match(check_some_of(target, states, call, arg = "target"), states)
 }
 
 # Whether each state reaches one of `to` without passing through `never`.
-reaches <- function(p, to, never) {
-  allowed <- !seq_len(nrow(p)) %in% never
-  reached <- logical(nrow(p))
+# before: lists of states from which a step leads to each.
+reaches <- function(before, to, never) {
+  allowed <- !seq_along(before) %in% never
+  reached <- logical(length(before))
   if (length(to) > 0L) {
-    reached[reached_from(to, t(p > 0), allowed)] <- TRUE
+    reached[reached_from(to, before, allowed)] <- TRUE
   }
   reached
 }

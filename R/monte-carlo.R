@@ -145,9 +145,9 @@ monte_carlo <- function(draws, f = identity, ..., vectorised = FALSE,
 # list(x, chains, weights, words): the draws, a vector or a matrix, those of all
 # chains one below the other; the number of Markov chains, NULL for none; the
 # weights, NULL where they are equal.
-mc_source <- function(draws, call) {
+mc_source <- function(draws, call, arg = "draws") {
   if (inherits(draws, "empirical_distribution")) {
-    check_empirical(draws, "draws", call)
+    check_empirical(draws, arg, call)
     equal <- diff(range(draws$weights)) == 0
     return(list(
       x = if (draws$flat) draws$x[, 1L] else draws$x,
@@ -158,16 +158,16 @@ mc_source <- function(draws, call) {
   chains <- if (inherits(draws, "gibbsite_fit")) {
     shown_matrices(draws)
   } else {
-    plain_chains(draws, call)
+    plain_chains(draws, call, arg)
   }
   if (is.null(chains)) {
     flat <- is.null(dim(draws))
-    x <- check_points(unclassed_sample(draws), "draws", call)
+    x <- check_points(unclassed_sample(draws), arg, call)
     return(list(
       x = if (flat) x[, 1L] else x, words = "independent draws"
     ))
   }
-  x <- check_points(do.call(rbind, chains), "draws", call)
+  x <- check_points(do.call(rbind, chains), arg, call)
   list(
     x = if (is.null(colnames(chains[[1L]]))) x[, 1L] else x,
     chains = length(chains),
@@ -184,7 +184,7 @@ unclassed_sample <- function(x) {
 
 # Matrices of the chains of coda's and posterior's objects, without names of
 # columns if the draws are numbers; NULL for all others.
-plain_chains <- function(draws, call) {
+plain_chains <- function(draws, call, arg = "draws") {
   if (!inherits(draws, c("mcmc.list", "mcmc", "draws", "rvar"))) {
     return(NULL)
   }
@@ -194,7 +194,7 @@ plain_chains <- function(draws, call) {
   )
   if (length(chains) == 0L || length(chains[[1L]]) == 0L) {
     abort_argument(
-      "{.arg draws} has the class of draws, but cannot be read as such.",
+      "{.arg {arg}} has the class of draws, but cannot be read as such.",
       call = call, class = "forged"
     )
   }

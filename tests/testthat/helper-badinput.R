@@ -297,7 +297,13 @@ hostile_objects <- function(folder = tempdir()) {
       4, function(x) -x^2 / 2, independence(0, 1), 2
     ),
     monte_carlo = monte_carlo(x),
-    markov_chain = walk, proper = proper,
+    markov_chain = walk, proper = proper, state_after = state_after(walk, 0:3),
+    fit_markov_chain = quiet(fit_markov_chain(c("a", "b", "a", "a", "b"),
+      draws = 12, chains = 2, seed = 1, progress = FALSE
+    )), dirichlet_rows = structure(
+      list(weight = matrix(1, 2, 2)),
+      class = c("dirichlet_rows", "gibbsite_prior")
+    ),
     sbc = sbc(proper, 4, 3, thin = 1, chains = 2, seed = 1, progress = FALSE),
     geweke_joint = geweke_joint(
       proper, 4, 1, chains = 2, seed = 1, progress = FALSE
@@ -330,7 +336,16 @@ hostile_bases <- function(o) {
   # a function of a draw, a vector or a list
   first <- function(x) x[[1L]]
   list(
+    absorption_probabilities = list(chain = walk),
+    autocorrelation_time = list(x = walk),
     communicating_classes = list(chain = walk),
+    first_passage = list(chain = walk, target = 1),
+    fit_markov_chain = c(
+      list(sequences = c("a", "b", "a", "a", "b")),
+      short[c("draws", "chains", "seed", "progress")]
+    ),
+    fundamental_matrix = list(chain = walk),
+    mean_first_passage = list(chain = walk),
     detailed_balance = list(chain = walk), gibbs_matrix = list(joint = o$words),
     hitting_probabilities = list(chain = walk, target = 1),
     hitting_times = list(chain = walk, target = 1),
@@ -1032,7 +1047,13 @@ taken_values <- list(
   print.gibbsite_summary.n = c("huge", "inf"),
   print.laplace_summary.n = c("huge", "inf"),
   gibbs_matrix.joint = c("indefinite", "array"), tolerance = c("zero", "tiny"),
-  labels = "true", state_after.n = "zero", simulate.markov_chain.n = "zero",
+  labels = "true", state_after.n = c("zero", "named_numbers"), simulate.markov_chain.n = "zero",
+  predict.fit_markov_chain.n = c("zero", "named_numbers"),
+  simulate.fit_markov_chain.n = "zero",
+  autocorrelation_time.x = c(
+    "half", "named_numbers", "zero_matrix", "indefinite"
+  ),
+  first_passage.target = c(vectors, "bad_utf8_names"),
   hitting_times.target = c(vectors, "bad_utf8_names"),
   hitting_probabilities.target = c(vectors, "bad_utf8_names"),
   print.coefficient_comparison.n = c("huge", "inf"),
