@@ -402,12 +402,7 @@ contours_shown <- function(fit, shown, x) {
   log_density <- evaluate_draws(
     blocks, as.matrix(expand.grid(grid)), density = TRUE
   )$log_density
-  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
-  lines <- grDevices::contourLines(
-    grid[[1L]], grid[[2L]], density,
-    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+  contour_lines(
+    grid[[1L]], grid[[2L]], matrix(colMeans(exp(log_density)), 60L, 60L)
   )
-  do.call(rbind, Map(function(line, group) {
-    data.frame(x = line$x, y = line$y, group = group)
-  }, lines, seq_along(lines)))
 }
