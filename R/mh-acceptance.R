@@ -10,8 +10,8 @@
 #' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
 #' slice sampler is 1. So is that of a Gibbs sampler, whose conditionals are
 #' proposals that are always accepted: of a fit by [gibbs_sample()] without
-#' [mh_step()] each block is listed with the rate 1. For [tempered()] the rate and the scale are those at
-#' temperature 1 (the coldest). [delayed_rejection()] has a row for the block,
+#' [mh_step()] each block is listed with the rate 1. For [tempered()] the rate
+#' and the scale are those at temperature 1 (the coldest). [delayed_rejection()] has a row for the block,
 #' whose rate is the share of steps that moved, and a row for each of its two
 #' tries.
 #'
@@ -100,7 +100,8 @@ memory_rows <- function(name, memory) {
 #'
 #' The path of a Gibbs sampler with a block for each coordinate is a staircase:
 #' a step changes one block. Its steps are known from the draws, if all blocks
-#' are stored (`keep = NULL`) after each sweep (`thin = 1`) of a systematic scan.
+#' are stored (`keep = NULL`) after each sweep (`thin = 1`) of a systematic
+#' scan.
 #' The path begins at `inits`, or at `init`, and after burn-in at the first
 #' draw.
 #'

@@ -228,8 +228,8 @@ model_point_columns <- function(model) UseMethod("model_point_columns")
 model_point <- function(model, row) UseMethod("model_point")
 
 # data.frame(block, steps, rate, burnin_steps, burnin_rate, scale) of one chain;
-# block alone if each is drawn from its conditional; NULL for a model whose steps
-# are not counted.
+# block alone if each is drawn from its conditional; NULL for a model whose
+# steps are not counted.
 model_acceptance <- function(model, state) UseMethod("model_acceptance")
 #' @exportS3Method
 model_acceptance.default <- function(model, state) NULL

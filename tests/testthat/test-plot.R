@@ -153,6 +153,68 @@ test_that("topics are drawn, many terms and few", {
   draw(fit, "prevalence")
 })
 
+# ---- label switching, co-clustering ------------------------------------------
+
+test_that("labels are drawn in the sampler's numbers and renumbered", {
+  skip_long()
+  fit <- short_gmm(30, x = datasets::iris[1:4], k = 3, keep = "labels")
+  page <- drawn(plot(fit, type = "labels"))$pictures[[1]]
+  own <- relabel(fit, "none")
+  columns <- paste0("mu[", 1:3, ",1]")
+  at <- split(page$table$y, page$table$panel)
+  expect_equal(at$own, as.vector(do.call(rbind, own)[, columns]))
+  expect_equal(at$renumbered, as.vector(as.matrix(fit)[, columns]))
+  expect_match(page$panels$title[[1]], paste(
+    "changed", sum(attr(own, "switches")), "time"
+  ))
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(fit, type = "labels")$data, page$table)
+})
+
+test_that("labels that were not kept are those of the chain's next draws", {
+  skip_long()
+  fit <- short_gmm(30, x = datasets::iris[1:4], k = 3, thin = 2)
+  chains <- attr(fit, "chains")
+  seed <- withr::with_seed(1, {
+    page <- drawn(plot(fit, type = "labels", variables = 2))$pictures[[1]]
+    stats::runif(1)
+  })
+  expect_identical(seed, withr::with_seed(1, stats::runif(1)))
+  expect_identical(attr(fit, "chains"), chains)
+  more <- extend(fit, 30, progress = FALSE) |> suppressWarnings()
+  after <- do.call(rbind, lapply(more, function(chain) chain[31:60, ]))
+  expect_equal(
+    page$table$y[page$table$panel == "renumbered"],
+    as.vector(after[, paste0("mu[", 1:3, ",2]")])
+  )
+  expect_match(page$note, "draws after the fit's")
+})
+
+test_that("observations that are together stand together", {
+  skip_long()
+  fit <- short_gmm(20, k = 2, keep = "z", x = datasets::faithful[1:60, ])
+  shared <- coclustering(fit)
+  page <- drawn(plot(shared))$pictures[[1]]
+  order <- stats::hclust(stats::as.dist(1 - shared), "average")$order
+  expect_equal(page$table$share, as.vector(unclass(shared)[order, order]))
+  # a square for each pair that was ever together
+  expect_identical(
+    nrow(page$layers[[1]]$data), sum(page$table$share > 0.005)
+  )
+  large <- coclustering(short_gmm(5, k = 2, keep = "z"))
+  expect_match(
+    drawn(plot(large))$pictures[[1]]$note[[2]], "200 of 272 are drawn"
+  )
+  expect_gibbsite_error({
+    plot(structure(list(), class = "gmm_coclustering"))
+    plot(shared, 2)
+    plot(fit, type = "labels", variables = 1:2)
+  })
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(shared)$data, page$table)
+  expect_output(print(shared[1:2, 1:2]), "[1,]", fixed = TRUE)
+})
+
 # ---- steps of a chain --------------------------------------------------------
 
 traced <- function(init = c(a = 0, b = 0), ...) {
@@ -279,8 +341,8 @@ test_that("several runs are side by side with their rates and times", {
   walk <- function(scale) {
     suppressWarnings(mh_sample(
       target, c(a = 0, b = 0), random_walk(scale), draws = 200, burnin = 0,
-      thin = 1, chains = 2, inits = list(c(3, 3), c(0, 0)), debug = TRUE, seed = 1,
-      progress = FALSE
+      thin = 1, chains = 2, inits = list(c(3, 3), c(0, 0)), debug = TRUE,
+      seed = 1, progress = FALSE
     ))
   }
   fits <- list(small = walk(0.1), good = walk(1.5), large = walk(30))
