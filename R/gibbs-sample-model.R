@@ -261,11 +261,76 @@ model_doubts.gibbs_sample_model <- function(model, draws, converged) {
 model_acceptance.gibbs_sample_model <- function(model, state) {
   moved <- names(model$init) %in% names(model$steps)
   if (!any(moved)) {
-    return(NULL)
+    return(data.frame(block = names(model$init)))
   }
   memory_table(
     names(model$init)[moved], lapply(state$steps[moved], `[[`, "proposal")
   )
+}
+
+# The draws have the state after each sweep, and each block is updated once: the
+# states between are known.
+#' @exportS3Method
+model_trace.gibbs_sample_model <- function(model, fit, arg, call) {
+  running <- fit_part(fit, "running")
+  blocks <- names(model$init)
+  if (model$scan != "systematic" || running$thin != 1 ||
+        !identical(model$keep, blocks)) {
+    abort_argument(
+      c("{.arg {arg}} must have the state after each sweep.",
+        i = "Run {.fn gibbs_sample} with {.code scan = \"systematic\"},
+             {.code thin = 1} and {.code keep = NULL}."), call = call
+    )
+  }
+  block <- rep(seq_along(blocks), lengths(model$init))
+  exact <- !blocks %in% names(model$steps)
+  draws <- model_matrices(fit)
+  lapply(seq_along(draws), function(k) {
+    after <- draws[[k]]
+    start <- if (running$burnin == 0) start_of_chain(model, running$inits, k)
+    first <- if (is.null(start)) 2L else 1L
+    block_steps(
+      rbind(start, after, deparse.level = 0L), block, exact,
+      running$burnin + first - 1
+    )
+  })
+}
+
+# The point at which chain k began; NULL if a function chose it.
+start_of_chain <- function(model, inits, k) {
+  if (is.function(inits)) {
+    return(NULL)
+  }
+  values <- model$init
+  values[names(inits[[k]])] <- inits[[k]]
+  unlist(lapply(values, as.double), use.names = FALSE)
+}
+
+# points: the state before the first sweep and after each; block: of each
+# column; exact: whether a block is drawn from its conditional; before: sweeps
+# before the first.
+block_steps <- function(points, block, exact, before) {
+  sweeps <- nrow(points) - 1L
+  old <- points[seq_len(sweeps), , drop = FALSE]
+  new <- points[-1L, , drop = FALSE]
+  tables <- lapply(seq_along(exact), function(b) {
+    at <- old
+    at[, block <= b] <- new[, block <= b]
+    own <- block == b
+    moved <- rowSums(
+      new[, own, drop = FALSE] != old[, own, drop = FALSE]
+    ) > 0
+    data.frame(
+      sweep = before + seq_len(sweeps), block = rep(b, sweeps), uniform = NaN,
+      log_density = NaN, log_target = NaN, log_correction = NaN,
+      log_ratio = if (exact[[b]]) 0 else NaN, accepted = exact[[b]] | moved, at,
+      check.names = FALSE
+    )
+  })
+  table <- do.call(rbind, tables)
+  table <- table[order(table$sweep, table$block), ]
+  rownames(table) <- NULL
+  structure(table, start = points[1L, ])
 }
 
 # One sweep of conditional modes. Without a log joint density the search stops

@@ -395,11 +395,18 @@ allocation_probabilities <- function(fit) {
 #' not change; `switches` says how often it did. `predict(fit, type = "prob")`
 #' computes the probabilities again from all draws, each in its own numbering.
 #'
+#' `plot()` and `ggplot2::autoplot()` of what `coclustering()` returns show the
+#' matrix with the observations in the order of a hierarchical clustering by
+#' average linkage, so that clusters are squares on the diagonal. Of more than
+#' 200 observations 200 evenly spaced in this order are drawn.
+#'
+#' @param x,object The value of `coclustering()`.
+#' @param ... Not used.
 #' @param fit A fit made by [gibbs_gmm()]. `coclustering()` needs `keep = "z"`,
 #'   which is the default with an unknown `k`; `allocation_probabilities()` a
 #'   fixed `k`.
-#' @return `coclustering()`: a symmetric matrix with a row and a column for each
-#'   observation, ones on its diagonal.
+#' @return `coclustering()`: a symmetric matrix of class `gmm_coclustering` with
+#'   a row and a column for each observation, ones on its diagonal.
 #'
 #'   `allocation_probabilities()`: a list with `prob`, an array (observations x
 #'   components x chains), and `switches`, for each chain how often the
@@ -417,6 +424,7 @@ allocation_probabilities <- function(fit) {
 #' )
 #' shared <- coclustering(fit)
 #' shared[1:4, 1:4]
+#' plot(shared)
 #' kept <- allocation_probabilities(fit)
 #' kept$switches
 #' head(kept$prob[, , 1])
@@ -428,6 +436,7 @@ coclustering <- function(fit) {
   names <- rownames(model$data$x)
   shared <- .Call(C_coclustering, z)
   dimnames(shared) <- if (!is.null(names)) list(names, names)
+  class(shared) <- c("gmm_coclustering", "matrix", "array")
   shared
 }
 

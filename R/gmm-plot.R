@@ -19,17 +19,24 @@
 #' have the largest weights. A component to which an observation most probably
 #' belongs is drawn too.
 #'
+#' `type = "labels"` shows label switching: the mean of one variable in each
+#' component, draw by draw, in the sampler's own numbers above and in those of
+#' the fit below (see [relabel()]). The chains stand one after another. Own
+#' numbers are those stored by `keep = "labels"`. Without them each chain goes
+#' on for at most 200 draws, which are drawn and not kept; the fit does not
+#' change.
+#'
 #' @param x A fit made by [gibbs_gmm()].
-#' @param type `"mixture"` (the default where the fit holds its data), or types
-#'   of [plot.gibbsite_fit()], such as `"trace"` (the default if `variables` are
-#'   given).
+#' @param type `"mixture"` (the default where the fit holds its data),
+#'   `"labels"`, or types of [plot.gibbsite_fit()], such as `"trace"` (the
+#'   default if `variables` are given).
 #' @param level Number between 0 and 1, default 0.95: the probability of bands
 #'   and ellipses.
 #' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
 #'   several variables: which of the data to show, names or numbers, at most
-#'   six.
-#' @param ... Graphical parameters for `"mixture"`; `main` replaces the note
-#'   above the picture.
+#'   six. For `"labels"` one of them, default the first.
+#' @param ... Graphical parameters for `"mixture"` and `"labels"`; `main`
+#'   replaces the note above the picture.
 #' @return `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for an unknown `type` or variable,
 #'   and for `"mixture"` without the data.
@@ -41,6 +48,7 @@
 #' )
 #' plot(fit)
 #' plot(fit, type = "trace")
+#' plot(fit, type = "labels")
 #' @export
 plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL,
                            ...) {
@@ -62,8 +70,11 @@ picture_gmm <- function(fit, type, level, variables, call, ...) {
   model <- fit_part(fit, "model")
   own <- if (is.null(model$data)) c("trace", "density") else "mixture"
   type <- check_plot_types(
-    default_types(type, variables, own), call, "mixture"
+    default_types(type, variables, own), call, c("mixture", "labels")
   )
+  if (identical(type, "labels")) {
+    return(picture_labels(fit, variables, call))
+  }
   if (!identical(type, "mixture")) {
     return(picture_chains(fit, type, variables, call, ...))
   }
@@ -402,12 +413,169 @@ contours_shown <- function(fit, shown, x) {
   log_density <- evaluate_draws(
     blocks, as.matrix(expand.grid(grid)), density = TRUE
   )$log_density
-  density <- matrix(colMeans(exp(log_density)), 60L, 60L)
-  lines <- grDevices::contourLines(
-    grid[[1L]], grid[[2L]], density,
-    levels = max(density) * c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+  contour_lines(
+    grid[[1L]], grid[[2L]], matrix(colMeans(exp(log_density)), 60L, 60L)
   )
-  do.call(rbind, Map(function(line, group) {
-    data.frame(x = line$x, y = line$y, group = group)
-  }, lines, seq_along(lines)))
+}
+
+# ---- label switching
+
+# The table has a row for each mean: panel, x, y, component (a factor).
+picture_labels <- function(fit, variables, call) {
+  model <- fit_part(fit, "model")
+  j <- plotted_variables(model, variables %||% 1L, call)
+  if (length(j) > 1L) {
+    abort_argument("{.arg variables} must be one variable for labels.",
+                   call = call)
+  }
+  shown <- both_numberings(fit, call)
+  rows <- evenly(nrow(shown$own), max(200, floor(4000 / model$k)))
+  points <- function(draws) {
+    mu <- gmm_blocks(model, draws[rows, , drop = FALSE])$mu
+    mu <- mu[, (j - 1L) * model$k + seq_len(model$k), drop = FALSE]
+    data.frame(
+      x = rep(rows, model$k), y = as.vector(mu), size = 0.8,
+      component = factor(rep(
+        paste("component", seq_len(model$k)), each = length(rows)
+      ), paste("component", seq_len(model$k)))
+    )
+  }
+  panels <- c("own", "renumbered")
+  table <- in_panels(list(points(shown$own), points(shown$renumbered)), panels)
+  chains <- length(shown$switches)
+  ends <- seq_len(chains - 1L) * nrow(shown$own) / chains + 0.5
+  ends <- in_panels(rep(list(data.frame(x = ends)), 2L), panels)
+  picture(
+    table, list(
+      picture_layer("vline", ends, "rule"),
+      picture_layer("point", table, table$component, 0.6)
+    ), rbind(
+      plot_key(levels(table$component), gibbsite_palette(model$k), pch = 19),
+      rule_key()
+    ), x = picture_axis(
+      if (chains > 1L) "draw, chain after chain" else "draw"
+    ), y = picture_axis(paste("mean of", if (length(model$variables) == 1L) {
+      variable_words(fit)
+    } else {
+      model$variables[[j]]
+    })), note = shown$note, panels = data.frame(
+      panel = panels, title = c(
+        paste0("The sampler's own numbers: changed ", counted(
+          sum(shown$switches), "time"
+        )), "Renumbered"
+      )
+    ), columns = 1L
+  )
+}
+
+# list(own, renumbered, switches, note): draws of all chains in the two
+# numberings, and how often the sampler's changed in each chain.
+both_numberings <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  bare <- model
+  model <- with_pivot(model, call)
+  kept <- !is_numbered(bare) || "labels" %in% bare$keep
+  own <- if (kept) {
+    lapply(
+      model_renumbered(bare, model_matrices(fit), "none", 1, call), `[[`,
+      "draws"
+    )
+  } else {
+    go_on(fit, call)
+  }
+  labels <- lapply(own, function(draws) pivot_labels(model, draws))
+  list(
+    own = do.call(rbind, own),
+    renumbered = do.call(rbind, Map(function(draws, labels) {
+      move_components(model, draws, labels)
+    }, own, labels)), switches = vapply(labels, count_switches, 0),
+    note = if (!kept) {
+      "draws after the fit's: keep = \"labels\" stores the numbers of its own"
+    }
+  )
+}
+
+# Some more draws of each chain, as the sampler numbers them. The fit and the
+# user's generator stay the same.
+go_on <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  if (is.null(model$data)) {
+    abort_no_data("fit", call)
+  }
+  thin <- fit_part(fit, "running")$thin
+  draws <- min(200, nrow(fit_draws(fit)[[1L]]))
+  lapply(fit_part(fit, "chains"), function(chain) {
+    control <- list(burnin = chain$state$sweep, thin = thin, threads = 1)
+    draws <- with_stream(
+      chain$rng, model_sweeps(model, chain$state, draws * thin, control), call
+    )$value$draws
+    colnames(draws) <- model$columns[seq_len(ncol(draws))]
+    draws
+  })
+}
+
+# ---- observations that are together
+
+#' @rdname coclustering
+#' @export
+plot.gmm_coclustering <- function(x, ...) {
+  check_no_more(...)
+  draw_base(picture_together(x, rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname coclustering
+#' @exportS3Method ggplot2::autoplot
+autoplot.gmm_coclustering <- function(object, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_together(object, rlang::current_env(), "object"))
+}
+
+# The table has a row for each pair: x, y (places in the order of the clusters),
+# share. Of many observations evenly spaced ones are drawn.
+picture_together <- function(x, call, arg = "x", most = 200L) {
+  if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) == 0L ||
+        anyNA(x) || min(x) < 0 || max(x) > 1) {
+    abort_argument("{.arg {arg}} must be the value of {.fn coclustering}.",
+                   call = call)
+  }
+  x <- unname(unclass(x))
+  n <- nrow(x)
+  order <- if (n > 1L) {
+    stats::hclust(stats::as.dist(1 - x), "average")$order
+  } else {
+    1L
+  }
+  at <- evenly(n, most)
+  order <- order[at]
+  table <- data.frame(
+    x = rep(at, length(at)), y = rep(at, each = length(at)),
+    share = as.vector(x[order, order])
+  )
+  half <- n / length(at) / 2
+  cells <- table[table$share > 0.005, ]
+  colour <- gibbsite_palette(1L)
+  steps <- c(0.25, 0.5, 0.75, 1)
+  picture(
+    table, list(picture_layer("rect", data.frame(
+      xmin = cells$x - half, xmax = cells$x + half, ymin = cells$y - half,
+      ymax = cells$y + half
+    ), "cell", cells$share)), rbind(
+      plot_key(percent(steps), NA, fill = vapply(
+        steps, pale, "", colour = colour
+      )),
+      plot_key("cell", NA, fill = colour, shown = FALSE)
+    ), x = picture_axis("observation, in the order of clusters"),
+    y = picture_axis("observation, in the order of clusters"),
+    note = c(
+      "how often two observations are in one component",
+      if (length(at) < n) paste(length(at), "of", digits(n), "are drawn")
+    ), square = TRUE
+  )
+}
+
+#' @export
+print.gmm_coclustering <- function(x, ...) {
+  print(unclass(x), ...)
+  invisible(x)
 }

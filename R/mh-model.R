@@ -340,3 +340,29 @@ unfrozen_words <-
 model_acceptance.mh_model <- function(model, state) {
   memory_table(vapply(model$plan, `[[`, "", "name"), state$blocks)
 }
+
+#' @exportS3Method
+model_trace.mh_model <- function(model, fit, arg, call) {
+  if (!isTRUE(model$spec$debug > 0L)) {
+    abort_argument(
+      "{.arg {arg}} must be made by {.code mh_sample(debug = TRUE)}.",
+      call = call
+    )
+  }
+  names <- c(trace_columns, model$parameters)
+  log_density <- if (model$spec$d == 2L) working_density(model)
+  chains <- fit_part(fit, "chains")
+  inits <- fit_part(fit, "running")$inits
+  lapply(seq_along(chains), function(k) {
+    steps <- matrix(chains[[k]]$state$trace, nrow = length(names))
+    table <- as.data.frame(t(steps))
+    names(table) <- names
+    table$accepted <- table$accepted > 0
+    known <- !is.function(inits) && !is.null(inits[[k]]) &&
+      identical(table$sweep[1L], 1)
+    structure(
+      table, log_density = log_density,
+      start = if (known) to_working(model$spec, inits[[k]])
+    )
+  })
+}

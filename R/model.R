@@ -228,10 +228,23 @@ model_point_columns <- function(model) UseMethod("model_point_columns")
 model_point <- function(model, row) UseMethod("model_point")
 
 # data.frame(block, steps, rate, burnin_steps, burnin_rate, scale) of one chain;
-# NULL for a model without Metropolis-Hastings steps.
+# block alone if each is drawn from its conditional; NULL for a model whose
+# steps are not counted.
 model_acceptance <- function(model, state) UseMethod("model_acceptance")
 #' @exportS3Method
 model_acceptance.default <- function(model, state) NULL
+
+# A data frame for each chain with its steps, see mh_trace(). Attributes: start,
+# the point before the first step, if it is known; log_density, NULL or a
+# function of the point.
+model_trace <- function(model, fit, arg, call) UseMethod("model_trace")
+#' @exportS3Method
+model_trace.default <- function(model, fit, arg, call) {
+  abort_argument(
+    "{.arg {arg}} must be made by {.code mh_sample(debug = TRUE)} or by
+     {.fn gibbs_sample}.", call = call
+  )
+}
 
 # The state with its running averages (over kept draws) as before the first one;
 # `anew`: draws that were kept before are given up, too.

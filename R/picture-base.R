@@ -179,7 +179,12 @@ tick_room <- function(picture, size, line, width) {
   if (is.null(picture$y$at)) {
     numbers <- unlist(lapply(panel_names(picture), function(panel) {
       if (isTRUE(panel_row(picture, panel)$no_y)) return("")
-      format(pretty(axis_limits(picture, "y", panel), 4))
+      # the ticks of nice_ticks() for any height of the panel
+      limits <- axis_limits(picture, "y", panel)
+      unlist(lapply(1:5, function(n) {
+        ticks <- pretty(grDevices::extendrange(limits, f = 0.04), n)
+        format(ticks[ticks >= limits[[1L]] & ticks <= limits[[2L]]])
+      }))
     }))
   }
   labels <- picture$y$labels %||% numbers

@@ -133,6 +133,18 @@ percent <- function(level) paste0(format(100 * level), "%")
 
 seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
 
+# Contours of a density on a grid: x, y, group.
+contour_lines <- function(x, y, density) {
+  lines <- grDevices::contourLines(
+    x, y, density, levels = max(density) * contour_levels
+  )
+  do.call(rbind, Map(function(line, group) {
+    data.frame(x = line$x, y = line$y, group = group)
+  }, lines, seq_along(lines)))
+}
+
+contour_levels <- c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+
 # Labels of a logarithmic axis.
 plain_numbers <- function(x) vapply(x, format, "", digits = 3, scientific = 4)
 

@@ -404,6 +404,8 @@ ranks_shown <- function(values) {
 #' - Ratings: [plot.gibbs_bmf()].
 #' - Regressions: [plot.gibbsite_regression()].
 #' - Normal approximations: [plot.gibbsite_laplace()].
+#' - Steps of a chain: [mh_trace()]. Label switching, and how often observations
+#'   are together: [plot.gibbs_gmm()], [coclustering()].
 #'
 #' @param object A fit.
 #' @param type,variables,level,topics,n,chain As in the `plot()` method.

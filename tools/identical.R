@@ -409,7 +409,7 @@ show_mh <- function() {
     show(paste("mh", move), fit(moves[[move]]))
     show(paste("mh steps of", move), {
       made <- run(mh_sample, bent, rep(0.1, 4), moves[[move]], debug = TRUE)
-      list(unclass(mh_trace(made)), as.list(acceptance(made)),
+      list(lapply(mh_trace(made), as.matrix), as.list(acceptance(made)),
            draws_alone(extend(made, 20, progress = FALSE)))
     })
   }

@@ -361,7 +361,7 @@ draw("mh-band", {
   points(cars)
 }, "A function of the parameters with its band")
 draw("mh-trace", plot(mh_trace(walk), steps = 40),
-     "The path of a chain, with rejected proposals")
+     "The path of a chain over its target, with rejected proposals")
 draw("laplace-own", plot(approximation),
      "A Laplace approximation: the mode with intervals")
 section("Tests and priors")

@@ -816,7 +816,10 @@ test_that("a fit prints, and answers what every fit answers", {
     combine_fits(fit, sampled(other, plane_start, draws = 500, seed = 2)),
     class = "gibbsite_error_argument"
   )
-  expect_error(acceptance(fit), class = "gibbsite_error_argument")
+  # draws from conditionals are accepted
+  own <- acceptance(fit)
+  expect_identical(unique(own$block), names(plane_start))
+  expect_true(all(own$rate == 1))
   table <- acceptance(random)
   expect_identical(table$block, c("s", "s"))
   expect_true(all(table$rate > 0.1 & table$rate < 0.9))

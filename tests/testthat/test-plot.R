@@ -153,6 +153,68 @@ test_that("topics are drawn, many terms and few", {
   draw(fit, "prevalence")
 })
 
+# ---- label switching, co-clustering ------------------------------------------
+
+test_that("labels are drawn in the sampler's numbers and renumbered", {
+  skip_long()
+  fit <- short_gmm(30, x = datasets::iris[1:4], k = 3, keep = "labels")
+  page <- drawn(plot(fit, type = "labels"))$pictures[[1]]
+  own <- relabel(fit, "none")
+  columns <- paste0("mu[", 1:3, ",1]")
+  at <- split(page$table$y, page$table$panel)
+  expect_equal(at$own, as.vector(do.call(rbind, own)[, columns]))
+  expect_equal(at$renumbered, as.vector(as.matrix(fit)[, columns]))
+  expect_match(page$panels$title[[1]], paste(
+    "changed", sum(attr(own, "switches")), "time"
+  ))
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(fit, type = "labels")$data, page$table)
+})
+
+test_that("labels that were not kept are those of the chain's next draws", {
+  skip_long()
+  fit <- short_gmm(30, x = datasets::iris[1:4], k = 3, thin = 2)
+  chains <- attr(fit, "chains")
+  seed <- withr::with_seed(1, {
+    page <- drawn(plot(fit, type = "labels", variables = 2))$pictures[[1]]
+    stats::runif(1)
+  })
+  expect_identical(seed, withr::with_seed(1, stats::runif(1)))
+  expect_identical(attr(fit, "chains"), chains)
+  more <- extend(fit, 30, progress = FALSE) |> suppressWarnings()
+  after <- do.call(rbind, lapply(more, function(chain) chain[31:60, ]))
+  expect_equal(
+    page$table$y[page$table$panel == "renumbered"],
+    as.vector(after[, paste0("mu[", 1:3, ",2]")])
+  )
+  expect_match(page$note, "draws after the fit's")
+})
+
+test_that("observations that are together stand together", {
+  skip_long()
+  fit <- short_gmm(20, k = 2, keep = "z", x = datasets::faithful[1:60, ])
+  shared <- coclustering(fit)
+  page <- drawn(plot(shared))$pictures[[1]]
+  order <- stats::hclust(stats::as.dist(1 - shared), "average")$order
+  expect_equal(page$table$share, as.vector(unclass(shared)[order, order]))
+  # a square for each pair that was ever together
+  expect_identical(
+    nrow(page$layers[[1]]$data), sum(page$table$share > 0.005)
+  )
+  large <- coclustering(short_gmm(5, k = 2, keep = "z"))
+  expect_match(
+    drawn(plot(large))$pictures[[1]]$note[[2]], "200 of 272 are drawn"
+  )
+  expect_gibbsite_error({
+    plot(structure(list(), class = "gmm_coclustering"))
+    plot(shared, 2)
+    plot(fit, type = "labels", variables = 1:2)
+  })
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(shared)$data, page$table)
+  expect_output(print(shared[1:2, 1:2]), "[1,]", fixed = TRUE)
+})
+
 # ---- steps of a chain --------------------------------------------------------
 
 traced <- function(init = c(a = 0, b = 0), ...) {
@@ -188,6 +250,19 @@ test_that("the path of a chain is drawn step by step", {
   expect_output(print(trace), "log_ratio")
 })
 
+plane_steps <- function(...) {
+  suppressWarnings(gibbs_sample(
+    list(
+      a = function(state) rnorm(1, 0.8 * state$b, 0.6),
+      b = function(state) rnorm(1, 0.8 * state$a, 0.6)
+    ), list(a = -3, b = 2), draws = 20, chains = 2, seed = 1,
+    progress = FALSE, ...
+  ))
+}
+plane_log_density <- function(x) {
+  -(x[["a"]]^2 - 1.6 * x[["a"]] * x[["b"]] + x[["b"]]^2) / 0.72
+}
+
 test_that("a picture of steps that are not there is an error", {
   skip_long()
   trace <- traced()
@@ -200,5 +275,99 @@ test_that("a picture of steps that are not there is an error", {
     plot(trace, xlim = 2:1)
     plot(structure(list(1), class = "mh_trace"))
     plot(trace, frames = 3)
+    plot(trace, chain = c(1, 1))
+    plot(trace, log_density = 1)
+    plot(trace, log_density = function(x) c(1, 2))
+    plot(trace, variables = "a", log_density = function(x) 0)
+    mh_trace(plane_steps(thin = 2))
+    mh_trace(plane_steps(keep = "a"))
+    mh_trace(list(plane_steps(), short_gmm()))
   })
+})
+
+test_that("the path of a Gibbs sampler is a staircase from its start", {
+  fit <- plane_steps(burnin = 0)
+  trace <- mh_trace(fit)
+  steps <- trace[[2]]
+  draws <- as.matrix(fit[[2]])
+  expect_identical(steps$a, rep(unname(draws[, "a"]), each = 2))
+  expect_identical(steps$b[steps$block == 2], unname(draws[, "b"]))
+  expect_identical(
+    steps$b[steps$block == 1], c(2, unname(draws[-20, "b"]))
+  )
+  expect_true(all(steps$accepted & steps$log_ratio == 0))
+  page <- drawn(plot(trace, chain = 2, log_density = plane_log_density))
+  path <- Filter(function(l) l$kind == "line", page$pictures[[1]]$layers)
+  # the target is below the path, which begins at the start
+  expect_identical(path[[1]]$data$key[[1]], "target")
+  expect_identical(path[[2]]$data$x, c(-3, steps$a))
+  expect_identical(path[[2]]$data$y, c(2, steps$b))
+  # the contours are those of the density
+  on <- path[[1]]$data
+  height <- apply(on[c("x", "y")], 1, function(point) {
+    plane_log_density(c(a = point[["x"]], b = point[["y"]]))
+  })
+  near <- vapply(height, function(h) {
+    min(abs(h - log(c(0.02, 0.05, 0.1, 0.2, 0.4, 0.7))))
+  }, 0)
+  expect_lt(max(near), 0.1)
+  expect_match(page$pictures[[1]]$title, "block 2 of sweep 20")
+})
+
+test_that("steps after burn-in begin at the first draw", {
+  fit <- plane_steps(burnin = 5)
+  steps <- mh_trace(fit)[[1]]
+  expect_identical(range(steps$sweep), c(7, 25))
+  expect_identical(unname(attr(steps, "start")), unname(fit[[1]][1, ]))
+})
+
+test_that("a block that is moved is accepted if it moved", {
+  fit <- suppressWarnings(gibbs_sample(
+    list(
+      a = mh_step(function(state) -state$a^2 / 2, random_walk(4)),
+      b = function(state) rnorm(1)
+    ), list(a = 0, b = 0), draws = 50, burnin = 0, chains = 1, seed = 1,
+    progress = FALSE
+  ))
+  steps <- mh_trace(fit)[[1]]
+  moved <- steps[steps$block == 1, ]
+  expect_identical(moved$accepted, diff(c(0, moved$a)) != 0)
+  expect_false(all(moved$accepted))
+  expect_true(all(is.nan(moved$log_ratio)))
+})
+
+test_that("several runs are side by side with their rates and times", {
+  target <- function(x) -sum(x^2) / 2
+  walk <- function(scale) {
+    suppressWarnings(mh_sample(
+      target, c(a = 0, b = 0), random_walk(scale), draws = 200, burnin = 0,
+      thin = 1, chains = 2, inits = list(c(3, 3), c(0, 0)), debug = TRUE,
+      seed = 1, progress = FALSE
+    ))
+  }
+  fits <- list(small = walk(0.1), good = walk(1.5), large = walk(30))
+  trace <- mh_trace(fits)
+  expect_named(trace[c(1, 6)], c("small, chain 1", "large, chain 2"))
+  page <- drawn(plot(trace))$pictures[[1]]
+  expect_identical(nrow(page$panels), 3L)
+  rates <- vapply(fits, function(fit) acceptance(fit)$rate[[1]], 0)
+  for (i in 1:3) {
+    expect_match(page$panels$title[[i]], paste0(
+      format(100 * rates[[i]], digits = 2),
+      "% accepted, autocorrelation time [0-9]+"
+    ))
+  }
+  good <- as.matrix(fits$good[[1]])[, c("a", "b")]
+  time <- as.numeric(sub(".*time ", "", page$panels$title[[2]]))
+  expect_equal(
+    time, signif(200 / min(apply(good, 2, mean_ess)), 2), tolerance = 0.02
+  )
+  # the path begins at the start that was given
+  first <- page$table[page$table$panel == "small, chain 1", ]
+  expect_identical(unlist(first[1, c("x", "y")], use.names = FALSE), c(3, 3))
+  expect_identical(n_panels(drawn(plot(trace, chain = 1:6))$pictures[[1]]), 6L)
+  skip_if_not_installed("ggplot2")
+  shown <- ggplot2::autoplot(trace)
+  expect_identical(shown$data, page$table)
+  expect_no_error(ggplot2::ggplot_build(shown))
 })
