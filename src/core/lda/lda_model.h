@@ -73,6 +73,11 @@ static inline size_t lda_document_length(const lda_data *data, size_t d) {
   return (size_t)(data->start[d + 1] - data->start[d]);
 }
 
+/* From a token of the pivot to the next in the state's z. */
+static inline size_t lda_step(const lda_data *data) {
+  return data->ask ? 1 : lda_stride(data->n);
+}
+
 static inline int lda_is_sampled(const lda_prior *prior) {
   return prior->kind != LDA_FIXED;
 }
@@ -88,11 +93,14 @@ int lda_is_uneven(const lda_data *data, size_t w);
 
 /* n_dk of a document; n_kw, n_k and the tallies from z; tallies of a sweep. */
 void lda_count_document(const lda_model *m, size_t d, int *count);
+void lda_count_tokens(lda_model *m);
 void lda_count_all(lda_model *m);
+void lda_sum_table(lda_model *m);
 void lda_set_totals(lda_model *m);
 void lda_tally_lengths(lda_model *m);
 void lda_tally_document(const lda_model *m, const int *count,
                         uint32_t *histogram);
+void lda_merge_histograms(lda_model *m);
 void lda_tally_documents(lda_model *m);
 void lda_tally_words(lda_model *m);
 
@@ -106,6 +114,7 @@ void lda_draw_alpha(lda_model *m);
 void lda_draw_eta(lda_model *m);
 status lda_draw_collapsed(lda_model *m, const scan_control *control);
 status lda_draw_given_phi(lda_model *m, const scan_control *control);
+status lda_draw_documents(lda_model *m, const scan_control *control);
 
 /* log p(w_d | theta_d, phi) of each block of documents, theta_d drawn. */
 status lda_score_blocks(lda_model *m, const scan_control *control);
