@@ -41,10 +41,10 @@ exchange <- function(cluster, task, common = list(), each = NULL,
     answers <- list(do.call(serve, requests[[1L]], quote = TRUE))
   } else {
     for (w in workers) {
-      reach(cluster, w, send_request(cluster$nodes[[w]], requests[[w]]), call)
+      reached(cluster, w, send_request(cluster$nodes[[w]], requests[[w]]), call)
     }
     answers <- lapply(workers, function(w) {
-      reach(
+      reached(
         cluster, w, receive_answer(cluster$nodes[[w]], cluster$number), call
       )
     })
@@ -92,7 +92,7 @@ receive_answer <- function(node, number) {
 }
 
 # Evaluates `code`, which talks to worker w.
-reach <- function(cluster, w, code, call) {
+reached <- function(cluster, w, code, call) {
   tryCatch(code, error = function(cnd) {
     reason <- sub("[.]$", "", conditionMessage(cnd))
     abort_state(

@@ -35,12 +35,17 @@
 #' @section Workers:
 #' `cl` is a cluster of [parallel::makeCluster()], of this machine or of others
 #' (by SSH). `useXDR = FALSE` makes messages about three times as fast between
-#' machines with the same order of bytes. The workers look for gibbsite in their
+#' machines with the same order of bytes. Linux delays the end of a message by
+#' some 40 ms, which is much for small corpora; to avoid it, set
+#' `options(socketOptions = "no-delay")` before, and make the cluster with
+#' `rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))`.
+#' The workers look for gibbsite in their
 #' own libraries and in those of this session. The draws depend on how a machine
 #' rounds: all must have the same versions of R and of gibbsite, and the same
 #' values of `exp()`, `log()` and `lgamma()`, which is checked.
 #'
-#' @param cl A cluster made by [parallel::makeCluster()].
+#' @param cl A cluster made by [parallel::makeCluster()]; or `NULL`: this session is
+#'   the only worker, to try functions out.
 #' @param files Character vector: the names of files as the workers find them. Each
 #'   is a shard; the documents are in the order of the files.
 #' @param read A function of one argument. `read(file)` runs on a worker, and
@@ -66,19 +71,18 @@
 #' worker that does not answer or that differs from this machine, with the fields
 #' `worker` and `machine`; also for an error of `read()` and `f()`.
 #' @seealso [gibbs_lda()]; `vignette("topics", "gibbsite")`.
-#' @examplesIf interactive()
-#' cl <- parallel::makeCluster(2, useXDR = FALSE)
-#' documents <- sim_lda(200, k = 3, terms = 40, tokens = 60)
-#' corpus <- scatter(cl, documents$x)
+#' @examples
+#' documents <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+#' # with two workers: cl <- parallel::makeCluster(2, useXDR = FALSE)
+#' corpus <- scatter(NULL, documents$x, shards = 2)
 #' fit <- gibbs_lda(corpus, 3, method = "partially_collapsed", chains = 2,
-#'   draws = 100, burnin = 200, seed = 1
+#'   draws = 100, burnin = 200, seed = 1, progress = FALSE
 #' )
 #' # the shares of the documents whose largest topic is the first
 #' first <- on_shards(fit, function(theta, sd, documents) {
 #'   theta[max.col(theta) == 1, , drop = FALSE]
 #' })
-#' do.call(rbind, first)
-#' parallel::stopCluster(cl)
+#' dim(do.call(rbind, first))
 #' @export
 shards <- function(cl, files, read, vocabulary = NULL,
                    empty = c("error", "keep")) {
@@ -106,7 +110,7 @@ shards <- function(cl, files, read, vocabulary = NULL,
 
 #' @rdname shards
 #' @export
-scatter <- function(cl, x, shards = length(cl), vocabulary = NULL,
+scatter <- function(cl, x, shards = max(1, length(cl)), vocabulary = NULL,
                     empty = c("error", "keep")) {
   check_needed(cl = "a cluster", x = "counts of terms, tokens or texts")
   call <- rlang::current_env()
@@ -155,9 +159,9 @@ worker_of_shards <- function(shards, cluster) {
 }
 
 check_cluster <- function(cl, call) {
-  if (!inherits(cl, "cluster") || length(cl) == 0L) {
+  if (!is.null(cl) && (!inherits(cl, "cluster") || length(cl) == 0L)) {
     abort_expected(
-      cl, "a cluster made by parallel::makeCluster()", FALSE, "cl", call
+      cl, "a cluster made by parallel::makeCluster()", TRUE, "cl", call
     )
   }
 }

@@ -169,13 +169,14 @@ topic_sweeps.lda_shards_model <- function(model, state, n, control) {
   if (is.null(run)) {
     return(NULL)
   }
+  from <- state$ticket
   run$state$ticket <- hash(c(
-    run$state[c("key", "ticket", "sweep", "alpha", "eta", "kept")],
+    run$state[c("key", "sweep", "alpha", "eta", "kept")],
     list(run$rng)
   ))
   exchange(
     corpus$cluster, "end_segment",
-    list(corpus$id, state$key, state$ticket, run$state$ticket)
+    list(corpus$id, state$key, from, run$state$ticket)
   )
   corpus$cluster$counts <- c(
     list(at = run$state[c("key", "ticket")]), last$counts[count_names]
@@ -273,7 +274,7 @@ topics_by_word <- function(model) {
   drawn <- topics_by_prior(model, rowSums(counts))
   shard <- seq_len(ncol(counts))
   parts <- lapply(seq_along(drawn), function(w) {
-    split(drawn[[w]], factor(rep.int(shard, counts[w, ]), shard))
+    split(as.integer(drawn[[w]]), factor(rep.int(shard, counts[w, ]), shard))
   })
   lapply(shard, function(s) {
     as.integer(unlist(lapply(parts, `[[`, s)))

@@ -315,6 +315,9 @@ draws_of.gibbs_lda <- function(x, block, ...) {
 }
 
 check_kept <- function(fit, blocks, call) {
+  if ("theta" %in% blocks && is_in_shards(fit_part(fit, "model"))) {
+    abort_in_shards(call)
+  }
   lacking <- setdiff(blocks, fit_part(fit, "model")$keep)
   if (length(lacking) > 0L) {
     abort_argument(
