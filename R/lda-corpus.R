@@ -50,7 +50,8 @@
 #'   is a shard; the documents are in the order of the files.
 #' @param read A function of one argument. `read(file)` runs on a worker, and
 #'   returns documents in a form that [gibbs_lda()] takes, or `NULL` for none.
-#'   It should need only packages (`pkg::fun()`) and what it was made with.
+#'   It is sent with the objects that it uses (see [drop_data()]), but without
+#'   those of the global environment. `f` is sent in the same way.
 #' @param x Documents, in a form that [gibbs_lda()] takes.
 #' @param shards Whole number, 1 or more: into how many shards of about the same
 #'   number of tokens `x` is cut (default: one for each worker).
@@ -103,7 +104,8 @@ shards <- function(cl, files, read, vocabulary = NULL,
     list(numbers = own, files = files[own])
   })
   found <- exchange(
-    cluster, "read_shards", list(id, read, vocabulary, empty), each, call
+    cluster, "read_shards",
+    list(id, with_own_objects(read), vocabulary, empty), each, call
   )
   settle_corpus(cluster, id, worker, found, "files", call)
 }
@@ -275,7 +277,8 @@ on_shards <- function(fit, f, ...) {
   )
   values <- exchange(
     corpus$cluster, "run_on_shards",
-    list(corpus$id, states, order, lean, f, list(...)), call = call
+    list(corpus$id, states, order, lean, with_own_objects(f), list(...)),
+    call = call
   )
   unlist(values, recursive = FALSE)
 }
@@ -377,12 +380,11 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
       streamed_theta(model, c(state, at["kept"]))
     })
     theta <- average_theta(model, topics, order)
-    value <- do.call(
-      f, c(list(theta$theta, theta$theta_sd, shard_counts(shard, model)),
-           arguments),
-      quote = TRUE
-    )
-    list(value)
+    # the counts are made only if `f` reads them
+    of_shard <- function(...) {
+      f(theta$theta, theta$theta_sd, shard_counts(shard, model), ...)
+    }
+    list(do.call(of_shard, arguments, quote = TRUE))
   })
   unlist(values, recursive = FALSE)
 }

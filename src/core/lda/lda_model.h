@@ -73,11 +73,6 @@ static inline size_t lda_document_length(const lda_data *data, size_t d) {
   return (size_t)(data->start[d + 1] - data->start[d]);
 }
 
-/* From a token of the pivot to the next in the state's z. */
-static inline size_t lda_step(const lda_data *data) {
-  return data->ask ? 1 : lda_stride(data->n);
-}
-
 static inline int lda_is_sampled(const lda_prior *prior) {
   return prior->kind != LDA_FIXED;
 }
