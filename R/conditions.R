@@ -306,3 +306,13 @@ abort_no_data <- function(arg = NULL, call, hint = NULL, what = "data") {
     call = call, class = "no_data"
   )
 }
+
+abort_in_shards <- function(call) {
+  abort_state(
+    c(
+      "This needs the documents or their shares, which are in shards.",
+      i = "{.fn on_shards} runs a function where they are."
+    ),
+    call = call, class = "no_data"
+  )
+}

@@ -8,24 +8,36 @@ same_topic <- 0.9
 
 # list(affinity, documents, perplexity): the least affinity of each topic over
 # the chains; the mean total variation distance between the shares of a document
-# in two chains; the perplexity of each chain. `topics` with phi and theta.
+# in two chains (NULL without theta); the perplexity of each chain. `topics` with
+# phi and perhaps theta.
 topic_agreement <- function(fit, topics, matched) {
-  theta <- lapply(seq_along(topics), function(chain) {
-    topics[[chain]]$theta[, matched$order[chain, ], drop = FALSE]
-  })
-  pairs <- utils::combn(length(theta), 2L)
-  distance <- apply(pairs, 2L, function(pair) {
-    mean(rowSums(abs(theta[[pair[1L]]] - theta[[pair[2L]]]))) / 2
-  })
   list(
+<<<<<<< HEAD
     affinity = stats::setNames(
       apply(matched$affinity, 2L, min), topic_names(fit_part(fit, "model"))
     ),
     documents = mean(distance),
+=======
+    affinity = apply(matched$affinity, 2L, min),
+    documents = document_distance(topics, matched),
+>>>>>>> w-topics
     perplexity = vapply(model_matrices(fit), function(draws) {
       exp(-mean(draws[, "log_lik"]))
     }, 0)
   )
+}
+
+document_distance <- function(topics, matched) {
+  if (is.null(topics[[1L]]$theta)) {
+    return(NULL)
+  }
+  theta <- lapply(seq_along(topics), function(chain) {
+    topics[[chain]]$theta[, matched$order[chain, ], drop = FALSE]
+  })
+  pairs <- utils::combn(length(theta), 2L)
+  mean(apply(pairs, 2L, function(pair) {
+    mean(rowSums(abs(theta[[pair[1L]]] - theta[[pair[2L]]]))) / 2
+  }))
 }
 
 # How many topics are the same in all chains.
@@ -49,7 +61,8 @@ state_of_topics <- function(fit) {
     return(NULL)
   }
   several <- length(fit) > 1L
-  topics <- chain_topics(fit, c("phi", if (several) "theta"))
+  theta <- if (several && !is_in_shards(model)) "theta"
+  topics <- chain_topics(fit, c("phi", theta))
   matched <- match_topics(fit, topics)
   pooled <- pooled_topics(model, "phi", topics, chain_sizes(fit), matched)
   list(
@@ -167,8 +180,13 @@ agreement_lines <- function(agreement) {
       }, "."
     ),
     paste0(
-      "Documents: their shares differ by ", two(agreement$documents),
-      " between chains; perplexity ", paste(perplexity, collapse = " to "), "."
+      if (!is.null(agreement$documents)) {
+        paste0("Documents: their shares differ by ", two(agreement$documents),
+               " between chains; perplexity ")
+      } else {
+        "Perplexity "
+      },
+      paste(perplexity, collapse = " to "), "."
     )
   )
 }

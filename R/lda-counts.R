@@ -757,6 +757,9 @@ document_lengths <- function(table, order) {
 # data, with the argument, if any, that accepts other documents.
 lda_tokens <- function(fit, arg, call) {
   model <- fit_part(fit, "model")
+  if (is_in_shards(model)) {
+    abort_in_shards(call)
+  }
   if (is.null(model$data)) {
     abort_no_data(arg, call)
   }

@@ -6,17 +6,18 @@ lda_methods <- c(collapsed = 0L, partially_collapsed = 1L, uncollapsed = 2L)
 
 # counts: list(word, start, documents, terms, from): tokens document after
 #   document, their terms' numbers from 1; tokens before each document and in
-#   all; names; 1 if the user's documents had terms numbered from 1 on
+#   all; names; 1 if the user's documents had terms numbered from 1 on. If the
+#   words are elsewhere (R/lda-shards.R): `tokens`, their number.
 # prior: list(alpha, eta), each one number, a vector (one number a topic, a
 #   term), a uniform_prior or a gamma_prior; eta also a matrix, topics x terms
 lda_model <- function(counts, k, prior, method = "collapsed",
-                      keep = character()) {
+                      keep = character(), class = "lda_model") {
   model <- new_model(
-    "lda_model",
+    class,
     name = "gibbs_lda", title = "Latent Dirichlet allocation",
     headline = lda_headline(counts, k),
     data = lda_data(counts, k, prior, method, keep), prior = prior,
-    nobs = length(counts$word), columns = lda_columns(counts, k, prior, keep),
+    nobs = token_total(counts), columns = lda_columns(counts, k, prior, keep),
     k = as.integer(k), documents = counts$documents, terms = counts$terms,
     method = method, keep = keep, topics = rownames(prior$eta),
     pivot = if (length(unique(lda_fixed_values(prior$alpha))) <= 1L) {
@@ -29,6 +30,8 @@ lda_model <- function(counts, k, prior, method = "collapsed",
 
 #' @exportS3Method
 model_words.lda_model <- function(model) paste("k =", model$k)
+
+token_total <- function(counts) counts$tokens %||% length(counts$word)
 
 lda_data <- function(counts, k, prior, method, keep) {
   list(
@@ -112,6 +115,11 @@ model_sweeps.lda_model <- function(model, state, n, control) {
   if (is.null(state)) {
     return(NULL)
   }
+  topic_sweeps(model, state, n, control)
+}
+
+#' @exportS3Method
+topic_sweeps.lda_model <- function(model, state, n, control) {
   .Call(C_lda_sweeps, model$data, state, n, control)
 }
 
@@ -143,13 +151,17 @@ best_short_run <- function(model, state, control, runs = 4L) {
   best <- NULL
   for (run in seq_len(runs)) {
     start <- if (run == 1L) state else uniform_start(model)
-    end <- .Call(C_lda_sweeps, model$data, start, sweeps, own)
+    end <- topic_sweeps(model, start, sweeps, own)
     if (is.null(end)) {
       return(NULL)
     }
     if (is.null(best) || end$draws[1L, column] > best$draws[1L, column]) {
+      loser <- best
       best <- end
+    } else {
+      loser <- end
     }
+    if (!is.null(loser)) forget_topics(model, loser$state)
   }
   state <- best$state
   state[names(lda_no_averages)] <- lda_no_averages
@@ -162,30 +174,37 @@ best_short_run <- function(model, state, control, runs = 4L) {
 # the middle of their priors unless given. The topics start nearly equal, each
 # with the overall frequencies of the terms.
 uniform_start <- function(model, init = NULL) {
-  n <- model$nobs
-  z <- init$z %||% if (is.matrix(model$prior$eta)) {
-    topics_by_prior(model)
-  } else {
-    sample.int(model$k, n, replace = TRUE)
-  }
   lda_state(
-    model, z, init$alpha %||% lda_first_value(model$prior$alpha),
+    model, init$z, init$alpha %||% lda_first_value(model$prior$alpha),
     init$eta %||% lda_first_value(model$prior$eta)
   )
 }
 
-# Topics of tokens by the prior means of phi alone.
-topics_by_prior <- function(model) {
+#' @exportS3Method
+place_topics.lda_model <- function(model, z) {
+  if (is.null(z)) {
+    z <- if (is.matrix(model$prior$eta)) {
+      word <- model$data$word
+      by_word <- topics_by_prior(model, tabulate(word, length(model$terms)))
+      # order() keeps tokens of a word in their order
+      `[<-`(integer(length(word)), order(word), unlist(by_word))
+    } else {
+      sample.int(model$k, model$nobs, replace = TRUE)
+    }
+  }
+  list(z = lda_pack(z))
+}
+
+# Topics of tokens by the prior means of phi alone; tokens: how many each word
+# has.
+topics_by_prior <- function(model, tokens) {
   eta <- model$prior$eta
   phi <- unname(eta / rowSums(eta))
-  word <- model$data$word
-  z <- integer(length(word))
-  for (own in split(seq_along(word), word)) {
-    z[own] <- sample.int(
-      model$k, length(own), replace = TRUE, prob = phi[, word[[own[[1L]]]]]
-    )
-  }
-  z
+  lapply(seq_along(tokens), function(w) {
+    if (tokens[[w]] > 0) {
+      sample.int(model$k, tokens[[w]], replace = TRUE, prob = phi[, w])
+    }
+  })
 }
 
 # A fixed value, or a draw of the prior restricted to its middle half: from a
@@ -207,7 +226,7 @@ lda_bounds <- c(1e-20, 1e20)
 # Fixed concentrations are not part of a state: their values are not used.
 lda_state <- function(model, z, alpha, eta) {
   c(
-    list(sweep = 0, z = lda_pack(z)),
+    list(sweep = 0), place_topics(model, z),
     if (lda_is_sampled(model$prior$alpha)) list(alpha = as.double(alpha)),
     if (lda_is_sampled(model$prior$eta)) list(eta = as.double(eta)),
     lda_no_averages, lda_no_pivot
@@ -321,7 +340,7 @@ model_inner.lda_model <- function(model) {
 
 lda_headline <- function(counts, k) {
   size <- c(
-    length(counts$word), length(counts$terms), length(counts$documents)
+    token_total(counts), length(counts$terms), length(counts$documents)
   )
   shown <- format(size, big.mark = ",", trim = TRUE)
   cli::pluralize(

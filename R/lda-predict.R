@@ -99,6 +99,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     return(largest_shares(mean))
   }
   if (is.null(newdata)) {
+    if (is_in_shards(fit_part(object, "model"))) abort_in_shards(call)
     inform_of_topics(object, chains)
     return(fitted_shares(object, chains, type, ndraws, call))
   }

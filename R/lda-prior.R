@@ -391,7 +391,7 @@ matrix_of_seeds <- function(x, k, counts, call) {
   for (t in seq_len(count)) {
     own <- unique(unlist(found[[t]]))
     eta[t, own] <- x$eta +
-      x$weight * length(counts$word) / (k * length(own))
+      x$weight * token_total(counts) / (k * length(own))
   }
   eta
 }

@@ -8,6 +8,7 @@ check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
 # The means and variances of these blocks that each chain has accumulated.
 chain_topics <- function(fit, blocks = "phi", call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
+  if ("theta" %in% blocks && is_in_shards(model)) abort_in_shards(call)
   topics <- lapply(fit_part(fit, "chains"), function(chain) {
     lda_streamed(model, chain$state, blocks)
   })
@@ -140,7 +141,8 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 topic_estimates <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
   check_lda(fit)
-  estimate_topics(fit, chain, c("phi", "theta"), rlang::current_env())
+  theta <- if (!is_in_shards(fit_part(fit, "model"))) "theta"
+  estimate_topics(fit, chain, c("phi", theta), rlang::current_env())
 }
 
 # The same for phi only, or for both blocks; theta has a row for each document.
@@ -374,6 +376,9 @@ draws_of.gibbs_lda <- function(x, block, ...) {
 }
 
 check_kept <- function(fit, blocks, call) {
+  if ("theta" %in% blocks && is_in_shards(fit_part(fit, "model"))) {
+    abort_in_shards(call)
+  }
   lacking <- setdiff(blocks, fit_part(fit, "model")$keep)
   if (length(lacking) > 0L) {
     abort_argument(

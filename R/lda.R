@@ -186,13 +186,22 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
   )
   empty <- check_choice(empty, c("error", "keep"))
   k <- check_count(k, min = 1, max = 65535, arg = "k", call = call)
-  counts <- as_counts(x, vocabulary, empty, arg = "x", call = call)
+  counts <- if (inherits(x, "gibbsite_corpus")) {
+    check_corpus_run(x, method, vocabulary, checkpoint, inits, call)
+  } else {
+    as_counts(x, vocabulary, empty, arg = "x", call = call)
+  }
   prior <- complete_lda_prior(prior, k, counts, call)
   running <- running_of(
     call, keep_choices = c("theta", "phi", "z", "labels"),
     keep_default = character()
   )
-  model <- lda_model(counts, k, prior, method, running$keep)
+  model <- if (inherits(x, "gibbsite_corpus")) {
+    check_keep_in_shards(running$keep, call)
+    lda_shards_model(x, k, prior, method, running$keep)
+  } else {
+    lda_model(counts, k, prior, method, running$keep)
+  }
   run_chains(model, running, match.call(), call)
 }
 

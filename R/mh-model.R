@@ -78,7 +78,7 @@ model_start.mh_model <- function(model, init) {
   look <- is.null(init) || plan_has(model$plan, "scale")
   region <- region %||% region_around(model, centre, look)
   if (is.null(init)) {
-    start <- scatter(model, settled, region, chain)
+    start <- scatter_start(model, settled, region, chain)
     settled <- start$state
     chain <- start$stream
   }
@@ -148,7 +148,7 @@ settle <- function(model, state) {
 # are drawn on `stream`. Their standard deviation is 2, so that starts are more
 # dispersed than the posterior (Gelman and Rubin 1992,
 # doi:10.1214/ss/1177011136).
-scatter <- function(model, state, region, stream) {
+scatter_start <- function(model, state, region, stream) {
   spread <- 2
   lowest <- state$value[[2L]] - region$depth
   for (attempt in 1:50) {

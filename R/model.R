@@ -428,6 +428,23 @@ model_effects.default <- function(model, state) {
   stats::setNames(state$b, model$coefficients)
 }
 
+# ---- Topic models, whose documents may be in shards (R/lda-shards.R) ---------
+
+# model_sweeps() from a start that is chosen.
+topic_sweeps <- function(model, state, n, control) UseMethod("topic_sweeps")
+
+# Elements of a start for these topics of all tokens; NULL: they are drawn.
+place_topics <- function(model, z) UseMethod("place_topics")
+
+# A state is not needed any more.
+forget_topics <- function(model, state) UseMethod("forget_topics")
+#' @exportS3Method
+forget_topics.default <- function(model, state) invisible()
+
+# Whether other processes hold the data and the large parts of states: chains
+# then run in the session which has the connections.
+is_in_shards <- function(model) !is.null(model$corpus)
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.

@@ -42,6 +42,9 @@ run_here <- function(job, draws, tick) {
 # `cores` in a pool that is made and stopped here.
 open_engine <- function(job) {
   cores <- min(job$settings$cores, length(job$chains))
+  if (is_in_shards(job$model)) {
+    return(list(run = run_here, close = function(outcome) NULL))
+  }
   if (!inherits(future::plan(), "sequential")) {
     return(list(run = run_elsewhere, close = repair_pool))
   }

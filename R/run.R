@@ -161,7 +161,23 @@ begin_chains <- function(job, call) {
 begin_chain <- function(job, k, call) {
   inits <- job$running$inits
   init <- if (is.function(inits)) inits else inits[[k]]
-  start_chain(job$model, init, job$chains[[k]]$rng, k, call)
+  tryCatch(
+    start_chain(job$model, init, job$chains[[k]]$rng, k, call),
+    gibbsite_error_worker = function(cnd) abort_lost_start(cnd, k, call)
+  )
+}
+
+abort_lost_start <- function(cnd, k, call) {
+  rlang::abort(
+    c(
+      paste0("Chain ", k, " could not start."),
+      x = cli::ansi_strip(conditionMessage(cnd))
+    ),
+    class = setdiff(c("gibbsite_error_chain", class(cnd)), c(
+      "rlang_error", "error", "condition"
+    )),
+    call = call, worker = cnd$worker, machine = cnd$machine
+  )
 }
 
 ask_inits <- function(inits, k, call) {

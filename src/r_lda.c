@@ -5,6 +5,7 @@
 #include "lda/lda.h"
 #include "lda/lda_heldout.h"
 #include "r_args.h"
+#include "r_lda.h"
 #include "r_scan.h"
 #include "routines.h"
 #include "threads.h"
@@ -33,14 +34,14 @@ static const double *unpack_start(SEXP start, size_t n, size_t *documents) {
   return x;
 }
 
-static const int *unpack_words(SEXP word, size_t *n) {
-  if (TYPEOF(word) != INTSXP || XLENGTH(word) < 1)
+static const int *unpack_words(SEXP word, size_t *n, R_xlen_t least) {
+  if (TYPEOF(word) != INTSXP || XLENGTH(word) < least)
     Rf_error("`word` must be integers");
   *n = (size_t)XLENGTH(word);
   return INTEGER(word);
 }
 
-static double *unpack_positive(SEXP list, const char *name, size_t length) {
+double *lda_unpack_positive(SEXP list, const char *name, size_t length) {
   double *x = args_doubles(list, name, length);
   for (size_t i = 0; i < length; i++)
     if (!(x[i] > 0.0 && R_FINITE(x[i])))
@@ -63,18 +64,23 @@ static lda_prior unpack_prior(SEXP list, const char *prior_name,
   if (!fixed)
     return prior;
   prior.length = length;
-  prior.value = unpack_positive(list, name, prior.length);
+  prior.value = lda_unpack_positive(list, name, prior.length);
   return prior;
 }
 
-static lda_data unpack_data(SEXP list) {
+lda_data lda_unpack_data(SEXP list, lda_words_at where) {
   lda_data data = {0};
-  data.word = unpack_words(args_element(list, "word"), &data.n);
+  if (where == LDA_WORDS_APART)
+    data.n = args_count(list, "tokens", 1);
+  else
+    data.word = unpack_words(args_element(list, "word"), &data.n,
+                             where == LDA_WORDS_HERE);
   data.start =
     unpack_start(args_element(list, "start"), data.n, &data.documents);
   data.k = args_count(list, "k", 1);
   data.terms = args_count(list, "terms", 1);
-  check_words(data.word, data.n, data.terms);
+  if (data.word)
+    check_words(data.word, data.n, data.terms);
   const size_t method = args_count(list, "method", 0);
   if (data.k > LDA_MAX_TOPICS || method > LDA_UNCOLLAPSED)
     Rf_error("`k` or `method` is out of range");
@@ -94,8 +100,8 @@ static lda_data unpack_data(SEXP list) {
 /* ---- state ----------------------------------------------------------------------- */
 
 /* Topics of 16 bits in a raw vector. */
-static uint16_t *unpack_topics(SEXP list, const char *name, size_t length,
-                               size_t k) {
+uint16_t *lda_unpack_topics(SEXP list, const char *name, size_t length,
+                            size_t k) {
   SEXP x = args_element(list, name);
   if (TYPEOF(x) != RAWSXP || (size_t)XLENGTH(x) != 2 * length)
     Rf_error("`%s` must be %.0f bytes", name, 2.0 * (double)length);
@@ -107,8 +113,7 @@ static uint16_t *unpack_topics(SEXP list, const char *name, size_t length,
 }
 
 /* Puts zeros in the place of an empty element of the state. */
-static void allocate(SEXP state, const char *name, SEXPTYPE type,
-                     size_t length) {
+void lda_allocate(SEXP state, const char *name, SEXPTYPE type, size_t length) {
   SEXP names = Rf_getAttrib(state, R_NamesSymbol);
   if (Rf_xlength(args_element(state, name)) > 0)
     return;
@@ -126,17 +131,19 @@ static void allocate(SEXP state, const char *name, SEXPTYPE type,
 /* Running sums: there from the first recorded sweep on. */
 static lda_state unpack_streams(SEXP list, const lda_data *data, int recording,
                                 lda_state state) {
-  const lda_streams size = lda_stream_sizes(data);
+  lda_streams size = lda_stream_sizes(data);
+  if (data->ask)
+    size.theta = size.theta_base = 0;
   if (recording) {
-    allocate(list, "theta_sum", REALSXP, size.theta);
-    allocate(list, "theta_square", REALSXP, size.theta);
-    allocate(list, "theta_base", REALSXP, size.theta_base);
-    allocate(list, "phi_sum", REALSXP, size.phi);
-    allocate(list, "phi_square", REALSXP, size.phi);
-    allocate(list, "phi_base", REALSXP, size.phi_base);
-    allocate(list, "pivot", RAWSXP, 2 * size.pivot);
-    allocate(list, "stayed", REALSXP, size.topics);
-    allocate(list, "switched", REALSXP, size.topics);
+    lda_allocate(list, "theta_sum", REALSXP, size.theta);
+    lda_allocate(list, "theta_square", REALSXP, size.theta);
+    lda_allocate(list, "theta_base", REALSXP, size.theta_base);
+    lda_allocate(list, "phi_sum", REALSXP, size.phi);
+    lda_allocate(list, "phi_square", REALSXP, size.phi);
+    lda_allocate(list, "phi_base", REALSXP, size.phi_base);
+    lda_allocate(list, "pivot", RAWSXP, 2 * size.pivot);
+    lda_allocate(list, "stayed", REALSXP, size.topics);
+    lda_allocate(list, "switched", REALSXP, size.topics);
   }
   if (Rf_xlength(args_element(list, "phi_sum")) == 0)
     return state;
@@ -146,40 +153,50 @@ static lda_state unpack_streams(SEXP list, const lda_data *data, int recording,
   state.phi_sum = args_doubles(list, "phi_sum", size.phi);
   state.phi_square = args_doubles(list, "phi_square", size.phi);
   state.phi_base = args_doubles(list, "phi_base", size.phi_base);
-  state.pivot = unpack_topics(list, "pivot", size.pivot, data->k);
+  state.pivot = lda_unpack_topics(list, "pivot", size.pivot, data->k);
   state.stayed = args_doubles(list, "stayed", size.topics);
   state.switched = args_doubles(list, "switched", size.topics);
   return state;
 }
 
+void *lda_take_work(const lda_data *data, int threads) {
+  const size_t size = lda_work_size(data, threads);
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  return R_alloc(size, 1);
+}
+
 static lda_state unpack_state(SEXP list, const lda_data *data, int recording) {
   lda_state state = {0};
-  state.z = unpack_topics(list, "z", data->n, data->k);
+  const size_t topics = data->ask ? lda_stream_sizes(data).pivot : data->n;
+  state.z = lda_unpack_topics(list, "z", topics, data->k);
   if (data->alpha.kind != LDA_FIXED)
-    state.alpha = unpack_positive(list, "alpha", 1);
+    state.alpha = lda_unpack_positive(list, "alpha", 1);
   if (data->eta.kind != LDA_FIXED)
-    state.eta = unpack_positive(list, "eta", 1);
+    state.eta = lda_unpack_positive(list, "eta", 1);
   state.kept = args_doubles(list, "kept", 1);
   state.pivot_due = args_doubles(list, "pivot_due", 1);
   return unpack_streams(list, data, recording, state);
 }
 
-SEXP C_lda_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
-  const lda_data data = unpack_data(data_list);
+SEXP lda_run(const lda_data *data, SEXP state_list, SEXP n, SEXP control_list) {
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const double sweep = args_number(copy, "sweep");
   const int recording =
     scan_rows(sweep, args_scalar_count(n, "n", 0), &control) > 0;
-  const lda_state state = unpack_state(copy, &data, recording);
-  const size_t size = lda_work_size(&data, control.threads);
-  if (size == 0)
-    scan_stop(STATUS_NO_MEMORY);
-  lda_model *model = lda_open(&data, &state, R_alloc(size, 1), control.threads);
+  const lda_state state = unpack_state(copy, data, recording);
+  void *work = lda_take_work(data, control.threads);
+  lda_model *model = lda_open(data, &state, work, control.threads);
   const scan_model scan = {model, lda_sweep, lda_record};
-  SEXP result = scan_segment(&scan, control, n, copy, lda_columns(&data));
+  SEXP result = scan_segment(&scan, control, n, copy, lda_columns(data));
   UNPROTECT(1);
   return result;
+}
+
+SEXP C_lda_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
+  const lda_data data = lda_unpack_data(data_list, LDA_WORDS_HERE);
+  return lda_run(&data, state_list, n, control_list);
 }
 
 /* ---- new documents ----------------------------------------------------------------- */
@@ -187,7 +204,7 @@ SEXP C_lda_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
 static lda_heldout unpack_heldout(SEXP word, SEXP start, SEXP phi,
                                   SEXP threads) {
   lda_heldout job = {0};
-  job.word = unpack_words(word, &job.n);
+  job.word = unpack_words(word, &job.n, 1);
   job.start = unpack_start(start, job.n, &job.documents);
   args_matrix(phi, "phi", &job.k, &job.terms);
   if (job.k < 1 || job.k > LDA_MAX_TOPICS)

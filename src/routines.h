@@ -42,6 +42,9 @@
   ROUTINE(pmf_sweeps, 4)              \
   ROUTINE(pmf_fold_in, 4)             \
   ROUTINE(lda_sweeps, 4)              \
+  ROUTINE(lda_sweeps_apart, 5)        \
+  ROUTINE(lda_blocks, 1)              \
+  ROUTINE(lda_shard, 4)               \
   ROUTINE(lda_fold_in, 6)             \
   ROUTINE(lda_token_probabilities, 5) \
   ROUTINE(lda_left_to_right, 6)       \
@@ -99,6 +102,10 @@ SEXP C_hlm_log_marginal(SEXP data, SEXP factor, SEXP log_beta);
 SEXP C_pmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
 SEXP C_pmf_fold_in(SEXP data, SEXP u, SEXP v, SEXP sweeps);
 SEXP C_lda_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
+SEXP C_lda_sweeps_apart(SEXP data, SEXP state, SEXP n, SEXP control,
+                        SEXP function);
+SEXP C_lda_blocks(SEXP data);
+SEXP C_lda_shard(SEXP data, SEXP state, SEXP request, SEXP threads);
 SEXP C_lda_fold_in(SEXP word, SEXP start, SEXP phi, SEXP alpha, SEXP sweeps,
                    SEXP threads);
 SEXP C_lda_token_probabilities(SEXP word, SEXP start, SEXP phi, SEXP theta,

@@ -495,6 +495,15 @@ hostile_bases <- function(o) {
     sim_hlm = list(groups = 2, size = 3, mu = c(1, 2), Sigma = diag(2)),
     sim_lm = list(n = 4, w = c(1, 2)),
     sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
+    shards = list(cl = NULL, files = "a.txt", read = function(file) o$words),
+    scatter = list(cl = NULL, x = o$words, shards = 2),
+    on_shards = list(
+      fit = suppressWarnings(gibbs_lda(
+        scatter(NULL, o$words), 2, method = "partially_collapsed", draws = 6,
+        burnin = 4, chains = 2, seed = 1, progress = FALSE
+      )),
+      f = function(theta, sd, documents) dim(theta)
+    ),
     top_terms = fit("gibbs_lda", n = 2), topic_distances = fit("gibbs_lda"),
     topic_estimates = fit("gibbs_lda"),
     name_topics = fit("gibbs_lda", names = c("1" = "sport")),

@@ -76,7 +76,7 @@ static status draw_document(const lda_model *m, size_t d, lda_scratch *s,
   const size_t first = (size_t)m->data.start[d];
   const int given_theta = m->data.method == LDA_UNCOLLAPSED;
   lda_document *document = &s->document;
-  philox_stream uniforms = philox_open(m->z_key, d, 0);
+  philox_stream uniforms = philox_open(m->z_key, m->data.first_document + d, 0);
   lda_count_document(m, d, document->count);
   if (given_theta) {
     set_theta(m, d, document->count, s);
@@ -205,16 +205,22 @@ static void merge_tables(lda_model *m) {
 #endif
   for (int w = 0; w < terms; w++)
     merge_word(m, (size_t)w);
-  memset(m->total, 0, m->padded * sizeof(double));
-  for (size_t w = 0; w < m->data.terms; w++)
-    for (size_t j = 0; j < m->data.k; j++)
-      m->total[j] += m->table[w * m->padded + j];
 }
 
-status lda_draw_given_phi(lda_model *m, const scan_control *control) {
-  lda_draw_phi(m);
+status lda_draw_documents(lda_model *m, const scan_control *control) {
   memset(m->table, 0, m->padded * m->data.terms * sizeof(int));
   const status outcome = run_blocks(m, 1, control);
   merge_tables(m);
+  return outcome;
+}
+
+status lda_draw_given_phi(lda_model *m, const scan_control *control) {
+  status outcome = STATUS_OK;
+  lda_draw_phi(m);
+  if (m->data.ask)
+    m->data.ask(m->data.context, m, LDA_DRAW);
+  else
+    outcome = lda_draw_documents(m, control);
+  lda_sum_table(m);
   return outcome;
 }

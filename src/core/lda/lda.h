@@ -88,6 +88,22 @@ typedef struct {
   const double *value; /* sampled: NULL */
 } lda_prior;
 
+typedef struct lda_model lda_model;
+
+/* A chain on several machines (partially collapsed): the documents are in shards,
+ * and the sweep is cut where the documents are independent.  The chain's own model
+ * has `ask` and no words.  Its state has in `z` the topics of every
+ * lda_stride(n)-th token alone, and theta's sums are those of the shards.  It
+ * draws alpha, eta and phi, asks all shards, and writes what they answer into its
+ * table, histogram, sums of blocks and z:
+ *   LDA_COUNT  n_kw, and the histogram of n_dk where alpha is sampled
+ *   LDA_DRAW   the same after z | phi, alpha, w; in a recorded sweep also the sums
+ *              of blocks and z
+ *   LDA_ADD    no answer: theta's sums, with the numbers of the topics
+ * A shard's model has the numbers of its first document and token in the corpus,
+ * so that it draws what one machine would.  */
+typedef enum { LDA_COUNT, LDA_DRAW, LDA_ADD } lda_task;
+
 typedef struct {
   size_t n, documents, terms, k;
   const int *word;
@@ -95,6 +111,11 @@ typedef struct {
   lda_method method;
   lda_prior alpha, eta;
   int keep_theta, keep_phi, keep_z, keep_labels;
+  void (*ask)(void *context, lda_model *m, lda_task task); /* or NULL */
+  void *context;
+  size_t first_document;
+  const int *block; /* NULL, or the first documents of a shard's blocks */
+  size_t blocks;    /* and how many                                     */
 } lda_data;
 
 typedef struct {
@@ -113,11 +134,13 @@ typedef struct {
   size_t theta, theta_base, phi, phi_base, pivot, topics;
 } lda_streams;
 
-typedef struct lda_model lda_model;
-
 /* Every n / 2^20-th token stands in the pivot, at least every one. */
 size_t lda_stride(size_t n);
 lda_streams lda_stream_sizes(const lda_data *data);
+
+/* The blocks of documents over which log_lik is summed: their number and, where
+ * `block` is given, their first documents and, last, the number of documents.  */
+size_t lda_divide(const lda_data *data, size_t *block);
 
 /* Bytes of work space; 0 when the count overflows. */
 size_t lda_work_size(const lda_data *data, int threads);
@@ -127,6 +150,10 @@ size_t lda_work_size(const lda_data *data, int threads);
  * the work space. */
 lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
                     int threads);
+
+/* A shard's model, for one task: nothing is counted yet. */
+lda_model *lda_open_shard(const lda_data *data, const lda_state *state,
+                          void *work, int threads);
 
 /* A scan_model's `sweep` and `record`.  A row: alpha and eta where they are
  * sampled, log_joint = log p(w, z, alpha, eta) with theta and phi integrated out,

@@ -122,16 +122,21 @@ void lda_tally_document(const lda_model *m, const int *count,
     histogram[count[j]]++;
 }
 
-/* The threads' histograms of n_dk as one tally. */
-void lda_tally_documents(lda_model *m) {
+/* The threads' histograms of n_dk in the first one's. */
+void lda_merge_histograms(lda_model *m) {
   uint32_t *all = m->scratch[0].histogram;
   for (int t = 1; t < m->threads; t++)
     for (size_t value = 0; value <= m->longest; value++) {
       all[value] += m->scratch[t].histogram[value];
       m->scratch[t].histogram[value] = 0;
     }
+}
+
+/* They as one tally. */
+void lda_tally_documents(lda_model *m) {
+  lda_merge_histograms(m);
   m->document_cells.size = 0;
-  lda_tally_from(&m->document_cells, all, m->longest);
+  lda_tally_from(&m->document_cells, m->scratch[0].histogram, m->longest);
 }
 
 /* Of counts too large for the histogram there are few. */
@@ -156,9 +161,22 @@ void lda_tally_lengths(lda_model *m) {
   lda_tally_from(&m->lengths, histogram, m->longest);
 }
 
-/* n_kw, n_k and the tallies from z. */
-void lda_count_all(lda_model *m) {
+/* n_k from n_kw. */
+void lda_sum_table(lda_model *m) {
+  memset(m->total, 0, m->padded * sizeof(double));
+  for (size_t w = 0; w < m->data.terms; w++)
+    for (size_t j = 0; j < m->data.k; j++)
+      m->total[j] += m->table[w * m->padded + j];
+}
+
+/* n_kw, n_k and the histogram of n_dk from z. */
+void lda_count_tokens(lda_model *m) {
   const lda_data *data = &m->data;
+  if (data->ask) {
+    data->ask(data->context, m, LDA_COUNT);
+    lda_sum_table(m);
+    return;
+  }
   for (size_t i = 0; i < data->n; i++)
     m->total[m->state.z[i]] += 1.0;
   if (data->method == LDA_COLLAPSED) {
@@ -168,12 +186,17 @@ void lda_count_all(lda_model *m) {
     for (size_t i = 0; i < data->n; i++)
       m->table[((size_t)data->word[i] - 1) * m->padded + m->state.z[i]]++;
   }
-  lda_set_totals(m);
   for (size_t d = 0; lda_is_sampled(&data->alpha) && d < data->documents; d++) {
     lda_count_document(m, d, m->scratch->document.count);
     lda_tally_document(m, m->scratch->document.count, m->scratch->histogram);
   }
+}
+
+/* They and the tallies. */
+void lda_count_all(lda_model *m) {
+  lda_count_tokens(m);
+  lda_set_totals(m);
   lda_tally_documents(m);
-  if (lda_is_sampled(&data->eta))
+  if (lda_is_sampled(&m->data.eta))
     lda_tally_words(m);
 }

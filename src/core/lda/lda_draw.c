@@ -32,8 +32,8 @@ const int *lda_word_counts(const lda_model *m, size_t w, uint32_t *scratch) {
 /* theta_d | alpha, z ~ Dir(alpha_k + n_dk)   (Daume, p. 4) */
 void lda_draw_theta(const lda_model *m, size_t d, const int *count,
                     double *theta) {
-  const size_t k = m->data.k;
-  philox_stream stream = philox_open(m->theta_key, d, 0);
+  const size_t k = m->data.k, item = m->data.first_document + d;
+  philox_stream stream = philox_open(m->theta_key, item, 0);
   double sum = 0.0;
   for (size_t j = 0; j < k; j++) {
     theta[j] = philox_gamma(&stream, m->alpha[j] + (double)count[j]);
@@ -45,7 +45,7 @@ void lda_draw_theta(const lda_model *m, size_t d, const int *count,
     return;
   }
   /* the same variates in logarithms */
-  stream = philox_open(m->theta_key, d, 0);
+  stream = philox_open(m->theta_key, item, 0);
   for (size_t j = 0; j < k; j++)
     theta[j] = m->alpha[j] + (double)count[j];
   philox_log_dirichlet(&stream, theta, k, theta);

@@ -88,11 +88,14 @@ int lda_is_uneven(const lda_data *data, size_t w);
 
 /* n_dk of a document; n_kw, n_k and the tallies from z; tallies of a sweep. */
 void lda_count_document(const lda_model *m, size_t d, int *count);
+void lda_count_tokens(lda_model *m);
 void lda_count_all(lda_model *m);
+void lda_sum_table(lda_model *m);
 void lda_set_totals(lda_model *m);
 void lda_tally_lengths(lda_model *m);
 void lda_tally_document(const lda_model *m, const int *count,
                         uint32_t *histogram);
+void lda_merge_histograms(lda_model *m);
 void lda_tally_documents(lda_model *m);
 void lda_tally_words(lda_model *m);
 
@@ -106,6 +109,7 @@ void lda_draw_alpha(lda_model *m);
 void lda_draw_eta(lda_model *m);
 status lda_draw_collapsed(lda_model *m, const scan_control *control);
 status lda_draw_given_phi(lda_model *m, const scan_control *control);
+status lda_draw_documents(lda_model *m, const scan_control *control);
 
 /* log p(w_d | theta_d, phi) of each block of documents, theta_d drawn. */
 status lda_score_blocks(lda_model *m, const scan_control *control);

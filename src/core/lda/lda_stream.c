@@ -9,6 +9,11 @@ size_t lda_stride(size_t n) {
   return n / 1048576 + 1;
 }
 
+/* From a token of the pivot to the next in the state's z. */
+static size_t step_of(const lda_data *data) {
+  return data->ask ? 1 : lda_stride(data->n);
+}
+
 lda_streams lda_stream_sizes(const lda_data *data) {
   const lda_streams sizes = {data->k * data->documents,
                              2 * data->documents,
@@ -48,6 +53,10 @@ static void stream_document(lda_model *m, size_t d, const int *count) {
 }
 
 void lda_stream_documents(lda_model *m) {
+  if (m->data.ask) {
+    m->data.ask(m->data.context, m, LDA_ADD);
+    return;
+  }
   const int blocks = (int)m->blocks;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(m->threads) \
@@ -99,10 +108,10 @@ static void order_pivot(lda_model *m, size_t size) {
 
 /* now[j]: tokens of the pivot's topic `a` that are in topic j now. */
 static void count_topic(const lda_model *m, size_t a, uint32_t *now) {
-  const size_t stride = lda_stride(m->data.n);
+  const size_t step = step_of(&m->data);
   memset(now, 0, m->data.k * sizeof(uint32_t));
   for (size_t i = m->first[a]; i < m->first[a + 1]; i++)
-    now[m->state.z[m->order[i] * stride]]++;
+    now[m->state.z[m->order[i] * step]]++;
 }
 
 /* The same, from `shared` where number_topics() has filled it. */
@@ -175,14 +184,14 @@ static void count_moved(lda_model *m) {
 
 /* The topics now as the pivot; in the numbers of the old one, if there is one. */
 static void set_pivot(lda_model *m, size_t size) {
-  const size_t stride = lda_stride(m->data.n);
+  const size_t step = step_of(&m->data);
   const int numbered = *m->state.pivot_due == LDA_PIVOT_AGAIN;
   if (numbered) {
     order_pivot(m, size);
     number_topics(m);
   }
   for (size_t i = 0; i < size; i++) {
-    const uint16_t z = m->state.z[i * stride];
+    const uint16_t z = m->state.z[i * step];
     m->state.pivot[i] = numbered ? (uint16_t)m->number[z] : z;
   }
   m->ordered = 0;

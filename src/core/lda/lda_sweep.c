@@ -17,8 +17,8 @@ static double document_weight(const lda_data *data, size_t d) {
   return (double)lda_document_length(data, d) + 0.5 * (double)data->k;
 }
 
-/* Blocks of whole documents; where `block` is given, their first ones. */
-static size_t divide(const lda_data *data, size_t *block) {
+/* Blocks of whole documents. */
+size_t lda_divide(const lda_data *data, size_t *block) {
   size_t blocks = 0;
   double weight = BLOCK;
   for (size_t d = 0; d < data->documents; d++) {
@@ -174,7 +174,7 @@ static lda_model model_of(const lda_data *data, int threads) {
   m.data = *data;
   m.threads = threads < 1 ? 1 : threads;
   m.padded = lda_padded(data->k);
-  m.blocks = divide(data, NULL);
+  m.blocks = data->block ? data->blocks : lda_divide(data, NULL);
   m.longest = longest_document(data);
   m.most = data->n < LDA_MAX_LIST ? data->n : LDA_MAX_LIST;
   set_steps(&m);
@@ -259,8 +259,19 @@ status lda_sweep(void *model, const scan_control *control) {
 
 /* ---- opening and recording ------------------------------------------------------------- */
 
-lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
-                    int threads) {
+static void set_blocks(lda_model *m) {
+  if (m->data.block == NULL) {
+    lda_divide(&m->data, m->block);
+    return;
+  }
+  for (size_t b = 0; b < m->blocks; b++)
+    m->block[b] = (size_t)m->data.block[b];
+  m->block[m->blocks] = m->data.documents;
+}
+
+/* The work space, cleared. */
+static lda_model *open_over(const lda_data *data, const lda_state *state,
+                            void *work, int threads) {
   const lda_model fresh = model_of(data, threads);
   arena a = arena_over(work);
   lda_model *m = arena_take(&a, 1.0, sizeof(lda_model));
@@ -272,7 +283,20 @@ lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
   /* clearing took the scratch areas' addresses with it */
   a.used = start;
   carve(m, &a);
-  divide(data, m->block);
+  set_blocks(m);
+  return m;
+}
+
+lda_model *lda_open_shard(const lda_data *data, const lda_state *state,
+                          void *work, int threads) {
+  lda_model *m = open_over(data, state, work, threads);
+  lda_set_alpha(m);
+  return m;
+}
+
+lda_model *lda_open(const lda_data *data, const lda_state *state, void *work,
+                    int threads) {
+  lda_model *m = open_over(data, state, work, threads);
   lda_tally_lengths(m);
   if (!lda_is_sampled(&data->eta)) {
     lda_set_eta(m);

@@ -1,0 +1,384 @@
+# Topic models whose documents are in shards, in the processes of a cluster: one
+# chain runs on all of them.
+#
+# The chain is in this session. Its sweep (src/core/lda/lda.h) draws alpha, eta
+# and phi from its generator here, and sends phi with the keys of the documents'
+# random numbers to the shards; each draws the topics of its documents and
+# answers with counts of words, which are summed, and with log_lik by blocks of
+# documents. Shards need no generator. (The other way, the whole chain in every
+# worker with one sum over all, sends as much, and copies the state, the
+# generator and the loop over sweeps into each worker, where they must be kept
+# alike.) So a sweep differs from that of one machine only in C_lda_shard().
+#
+# A state here lacks z and the sums of theta. Shards keep them for the start of
+# the last segment and for its end, by the state's `key` (of the chain's start)
+# and `ticket`. Both follow from the run alone, so that states are the same for
+# every division into shards.
+
+lda_shards_model <- function(corpus, k, prior, method, keep) {
+  model <- lda_model(
+    corpus_counts(corpus), k, prior, method, keep,
+    c("lda_shards_model", "lda_model")
+  )
+  model$data$word <- NULL
+  model$data$tokens <- corpus$tokens
+  model$data$print <- corpus$print
+  model$data_hash <- model_hash(model)
+  model$corpus <- unclass(corpus)[c("cluster", "id", "shards")]
+  model$corpus$blocks <- blocks_of_shards(model)
+  model
+}
+
+# What the checks of gibbs_lda() read of documents.
+corpus_counts <- function(corpus) {
+  list(
+    word = integer(), start = corpus$start, terms = corpus$terms,
+    documents = seq_len(length(corpus$start) - 1L), tokens = corpus$tokens,
+    from = corpus$from
+  )
+}
+
+check_corpus_run <- function(x, method, vocabulary, checkpoint, inits, call) {
+  if (method != "partially_collapsed") {
+    abort_argument(
+      "{.arg method} must be \"partially_collapsed\" for documents in shards,
+       not {quoted(method)}.",
+      call = call
+    )
+  }
+  if (!is.null(vocabulary)) {
+    abort_argument(
+      "{.arg vocabulary} is an argument of {.fn shards} and {.fn scatter} for
+       documents in shards.",
+      call = call
+    )
+  }
+  if (!is.null(checkpoint)) {
+    abort_argument(
+      "{.arg checkpoint} is not possible for documents in shards.", call = call
+    )
+  }
+  if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) {
+    abort_argument(
+      "{.arg inits} cannot be a fit for documents in shards.", call = call
+    )
+  }
+  check_connected(x$cluster, call)
+  corpus_counts(x)
+}
+
+check_keep_in_shards <- function(keep, call) {
+  large <- intersect(keep, c("theta", "z"))
+  if (length(large) > 0L) {
+    abort_argument(
+      c(
+        "{.arg keep} cannot have {quoted(large[[1L]])} for documents in shards.",
+        i = "{.fn on_shards} gives a function the means of theta."
+      ),
+      call = call
+    )
+  }
+}
+
+#' @exportS3Method
+model_comparable.lda_shards_model <- function(model) {
+  model$corpus <- NULL
+  model
+}
+
+#' @exportS3Method
+model_init_from_state.lda_shards_model <- function(model, state) {
+  abort_argument(
+    "{.arg inits} cannot be a fit of documents in shards.",
+    call = rlang::caller_env()
+  )
+}
+
+#' @exportS3Method
+model_fold.lda_shards_model <- function(model, held, by) {
+  abort_in_shards(rlang::caller_env())
+}
+
+# The documents again, for extend() of a fit without data.
+#' @exportS3Method
+set_data.lda_shards_model <- function(model, data, call = rlang::caller_env()) {
+  if (!inherits(data, "gibbsite_corpus")) {
+    abort_expected(
+      data, "documents in shards, of shards() or scatter()", FALSE, "data", call
+    )
+  }
+  lda_shards_model(data, model$k, model$prior, model$method, model$keep)
+}
+
+# ---- Blocks of documents -----------------------------------------------------
+
+# log_lik is summed in blocks of documents, whose borders are not those of the
+# shards. Of a block in two shards each gives the documents one by one.
+# list(global: the number of blocks; shard: for each shard list(start: the first
+# documents of its blocks, from 0; of: the numbers of the global blocks)).
+blocks_of_shards <- function(model) {
+  first <- .Call(C_lda_blocks, model$data)
+  ends <- c(first[-1L], length(model$data$start) - 1L)
+  shards <- model$corpus$shards
+  own <- lapply(seq_len(nrow(shards)), function(s) {
+    begin <- shards$before[[s]]
+    end <- begin + shards$documents[[s]]
+    inside <- which(first < end & ends > begin)
+    whole <- first[inside] >= begin & ends[inside] <= end
+    cut <- lapply(inside[!whole], function(b) {
+      from <- max(first[[b]], begin)
+      seq(from, length.out = min(ends[[b]], end) - from)
+    })
+    start <- as.integer(sort(c(first[inside[whole]], unlist(cut))))
+    list(start = as.integer(start - begin), of = findInterval(start, first))
+  })
+  list(global = length(first), shard = own)
+}
+
+# Sums over blocks of what the shards give, document after document.
+sum_blocks <- function(parts, blocks) {
+  value <- unlist(parts)
+  of <- unlist(lapply(blocks$shard, `[[`, "of"))
+  sums <- numeric(blocks$global)
+  sums[of] <- value
+  for (b in unique(of[duplicated(of)])) {
+    # not sum(), whose bits are those of wider numbers
+    sums[[b]] <- Reduce(`+`, value[of == b], 0)
+  }
+  sums
+}
+
+# ---- The chain's side --------------------------------------------------------
+
+#' @exportS3Method
+topic_sweeps.lda_shards_model <- function(model, state, n, control) {
+  corpus <- model$corpus
+  exchange(
+    corpus$cluster, "begin_segment", list(
+      corpus$id, state$key, state$ticket, state$kept == 0, shard_settings(model),
+      lapply(corpus$blocks$shard, `[[`, "start")
+    )
+  )
+  last <- new.env(parent = emptyenv())
+  known <- corpus$cluster$counts
+  if (identical(known$at, state[c("key", "ticket")])) last$counts <- known
+  run <- .Call(
+    C_lda_sweeps_apart, model$data, state, n, control,
+    function(request) ask_shards(model, request, control$threads, last)
+  )
+  if (is.null(run)) {
+    return(NULL)
+  }
+  from <- state$ticket
+  run$state$ticket <- hash(c(
+    run$state[c("key", "sweep", "alpha", "eta", "kept")],
+    list(run$rng)
+  ))
+  exchange(
+    corpus$cluster, "end_segment",
+    list(corpus$id, state$key, from, run$state$ticket)
+  )
+  corpus$cluster$counts <- c(
+    list(at = run$state[c("key", "ticket")]), last$counts[count_names]
+  )
+  run
+}
+
+count_names <- c("table", "histogram")
+
+# The answer of all shards. `last`: an environment with the last counts, which
+# are those before the first sweep of the next segment.
+ask_shards <- function(model, request, threads, last) {
+  corpus <- model$corpus
+  if (request$task == 0L && !is.null(last$counts)) {
+    return(last$counts)
+  }
+  answers <- exchange(
+    corpus$cluster, "ask_shard", list(corpus$id, request, threads)
+  )
+  if (request$task == 2L) {
+    return(NULL)
+  }
+  parts <- unlist(lapply(answers, `[[`, "shards"), recursive = FALSE)
+  of_parts <- function(name) unlist(lapply(parts, `[[`, name))
+  last$counts <- list(
+    table = Reduce(`+`, drop_null(lapply(answers, `[[`, "table"))),
+    histogram = Reduce(sum_of_unequal, lapply(answers, `[[`, "histogram"))
+  )
+  c(last$counts, if (request$recording) {
+    list(
+      log_lik = sum_blocks(of_parts("log_lik"), corpus$blocks),
+      log_joint = sum_blocks(of_parts("log_joint"), corpus$blocks),
+      z = of_parts("z")
+    )
+  })
+}
+
+drop_null <- function(x) x[lengths(x) > 0L]
+
+# The sum of two histograms, of which one may end earlier.
+sum_of_unequal <- function(a, b) {
+  long <- if (length(a) > length(b)) a else b
+  short <- if (length(a) > length(b)) b else a
+  own <- seq_along(short)
+  long[own] <- long[own] + short
+  long
+}
+
+# What a shard reads of the model: no eta.
+shard_settings <- function(model) {
+  settings <- model$data[c("k", "terms", "method", "alpha_prior", "alpha")]
+  stride <- model$nobs %/% 1048576 + 1
+  c(settings, list(
+    eta_prior = c(0, 0, 0), eta = 1, keep_theta = 0L, keep_phi = 0L,
+    keep_z = 0L, keep_labels = 0L, stride = stride
+  ))
+}
+
+# Topics are drawn here, shard after shard, as for one machine.
+#' @exportS3Method
+place_topics.lda_shards_model <- function(model, z) {
+  corpus <- model$corpus
+  key <- hash(list(
+    model$data_hash, model$k, model$prior, generator_seed(), z
+  ))
+  tokens <- corpus$shards$tokens
+  by_word <- is.null(z) && is.matrix(model$prior$eta)
+  drawn <- if (by_word) topics_by_word(model)
+  for (s in seq_along(tokens)) {
+    topics <- if (by_word) {
+      drawn[[s]]
+    } else if (is.null(z)) {
+      sample.int(model$k, tokens[[s]], replace = TRUE)
+    } else {
+      z[corpus$shards$first[[s]] + seq_len(tokens[[s]])]
+    }
+    each <- vector("list", worker_count(corpus$cluster))
+    each[[corpus$shards$worker[[s]]]] <- list(lda_pack(topics))
+    exchange(
+      corpus$cluster, "place_shard", list(corpus$id, key, s, by_word), each
+    )
+  }
+  pivot <- (model$nobs - 1) %/% (model$nobs %/% 1048576 + 1) + 1
+  list(z = raw(2 * pivot), key = key, ticket = "start")
+}
+
+# For each shard the topics of the tokens of its first word, of the second, ...
+topics_by_word <- function(model) {
+  corpus <- model$corpus
+  answers <- exchange(
+    corpus$cluster, "count_shard_words", list(corpus$id, length(model$terms))
+  )
+  # words x shards
+  counts <- do.call(cbind, unlist(answers, recursive = FALSE))
+  drawn <- topics_by_prior(model, rowSums(counts))
+  shard <- seq_len(ncol(counts))
+  parts <- lapply(seq_along(drawn), function(w) {
+    split(as.integer(drawn[[w]]), factor(rep.int(shard, counts[w, ]), shard))
+  })
+  lapply(shard, function(s) {
+    as.integer(unlist(lapply(parts, `[[`, s)))
+  })
+}
+
+#' @exportS3Method
+forget_topics.lda_shards_model <- function(model, state) {
+  corpus <- model$corpus
+  exchange(corpus$cluster, "forget_chain", list(corpus$id, state$key))
+  invisible()
+}
+
+# ---- A worker's side ----------------------------------------------------------
+
+begin_segment <- function(id, key, ticket, anew, settings, blocks) {
+  corpus <- held_corpus(id)
+  states <- corpus$chains[[key]][[ticket]]
+  if (is.null(states)) {
+    rlang::abort(paste(
+      "The shards hold a later state of this chain alone: another fit has",
+      "gone on from it."
+    ))
+  }
+  if (anew) {
+    states <- lapply(states, function(state) c(state["z"], no_theta))
+  }
+  corpus$working <- states
+  corpus$settings <- lapply(corpus$numbers, function(s) {
+    shard <- corpus$shards[[s]]
+    skip <- -shard$first_token %% settings$stride
+    c(
+      settings, shard[c("word", "start", "first_document")],
+      list(block = blocks[[s]], skip = skip)
+    )
+  })
+  invisible()
+}
+
+no_theta <- list(
+  theta_sum = numeric(), theta_square = numeric(), theta_base = numeric()
+)
+
+# Shards without documents have no answer.
+ask_shard <- function(id, request, threads) {
+  corpus <- held_corpus(id)
+  table <- NULL
+  histogram <- integer()
+  parts <- vector("list", length(corpus$numbers))
+  for (i in seq_along(corpus$numbers)) {
+    if (length(corpus$settings[[i]]$start) < 2L) {
+      next
+    }
+    answer <- interrupt_or(.Call(
+      C_lda_shard, corpus$settings[[i]], corpus$working[[i]], request, threads
+    ))
+    corpus$working[[i]] <- answer$state
+    if (request$task != 2L) {
+      table <- if (is.null(table)) answer$table else table + answer$table
+      histogram <- sum_of_unequal(histogram, answer$histogram)
+      parts[[i]] <- answer[c("log_lik", "log_joint", "z")]
+    }
+  }
+  if (request$task != 2L) {
+    list(table = table, histogram = histogram, shards = parts)
+  }
+}
+
+end_segment <- function(id, key, from, to) {
+  corpus <- held_corpus(id)
+  states <- corpus$chains[[key]][from]
+  states[[to]] <- corpus$working
+  corpus$chains[[key]] <- states
+  corpus$working <- NULL
+  invisible()
+}
+
+# `z`: given to the worker that holds the shard.
+place_shard <- function(id, key, s, by_word, z = NULL) {
+  corpus <- held_corpus(id)
+  i <- match(s, corpus$numbers)
+  if (is.na(i)) {
+    if (length(corpus$numbers) == 0L) corpus$chains[[key]]$start <- list()
+    return(invisible())
+  }
+  if (by_word) {
+    bytes <- matrix(z, 2L)
+    bytes[, order(corpus$shards[[s]]$word)] <- bytes
+    z <- as.vector(bytes)
+  }
+  if (i == 1L) {
+    corpus$chains[[key]]$start <- vector("list", length(corpus$numbers))
+  }
+  corpus$chains[[key]]$start[[i]] <- c(list(z = z), no_theta)
+  invisible()
+}
+
+count_shard_words <- function(id, terms) {
+  corpus <- held_corpus(id)
+  lapply(corpus$numbers, function(s) tabulate(corpus$shards[[s]]$word, terms))
+}
+
+forget_chain <- function(id, key) {
+  corpus <- held_corpus(id)
+  corpus$chains[[key]] <- NULL
+  invisible()
+}

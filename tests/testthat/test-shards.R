@@ -1,0 +1,246 @@
+# One chain of gibbs_lda() over shards of documents.
+
+shard_documents <- function() {
+  withr::with_seed(3, sim_lda(
+    120, k = 4, terms = 40, tokens = c(rep(c(3, 40, 200), 39), 0, 900, 1)
+  ))$x
+}
+
+# Shards without documents, with one, and with parts of a block of documents.
+shard_ends <- c(0L, 7L, 8L, 60L, 60L, 119L, 120L)
+
+corpus_here <- function(x, ends = shard_ends) {
+  counts <- as_counts(x, NULL, "keep", arg = "x", call = environment())
+  scatter_counts(open_cluster(NULL, NULL), counts, ends)
+}
+
+fit_corpus <- function(x, ..., k = 4, draws = 6, burnin = 4, chains = 1,
+                       seed = 1) {
+  quiet_fit(gibbs_lda(
+    x, k, method = "partially_collapsed", draws = draws, burnin = burnin,
+    chains = chains, seed = seed, progress = FALSE, ...
+  ))
+}
+
+quiet_fit <- function(code) {
+  suppressWarnings(code, classes = "gibbsite_warning_convergence")
+}
+
+# What a fit of shards has in common with that of one machine.
+common_bits <- function(fit) {
+  states <- lapply(attr(fit, "chains"), function(chain) {
+    c(chain$state[setdiff(
+      names(chain$state),
+      c("z", "key", "ticket", "theta_sum", "theta_square", "theta_base")
+    )], chain[c("rng", "hash", "order")])
+  })
+  list(
+    lapply(seq_along(fit), function(k) unclass(fit[[k]])), states,
+    attr(fit, "running")
+  )
+}
+
+shares_of <- function(fit) {
+  parts <- on_shards(fit, function(theta, sd, documents) {
+    list(theta = theta, theta_sd = sd)
+  })
+  lapply(c(theta = "theta", theta_sd = "theta_sd"), function(part) {
+    do.call(rbind, lapply(parts, `[[`, part))
+  })
+}
+
+expect_one_machine <- function(corpus, x, ...) {
+  one <- fit_corpus(x, ..., empty = "keep")
+  shards <- fit_corpus(corpus, ...)
+  expect_identical(common_bits(shards), common_bits(one))
+  topics <- topic_estimates(one)
+  shares <- shares_of(shards)
+  for (part in c("theta", "theta_sd")) {
+    expect_identical(unname(shares[[part]]), unname(topics[[part]]))
+    expect_identical(rownames(shares[[part]]), rownames(topics[[part]]))
+  }
+}
+
+# A cluster whose workers send small messages at once, and find this package.
+small_cluster <- function(workers, frame = parent.frame()) {
+  withr::local_options(socketOptions = "no-delay")
+  cl <- parallel::makeCluster(
+    workers, useXDR = FALSE,
+    rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))
+  )
+  withr::defer(
+    for (w in 1:workers) try(parallel::stopCluster(cl[w]), silent = TRUE), frame
+  )
+  cl
+}
+
+test_that("shards give the bits of one machine, whatever the prior", {
+  x <- shard_documents()
+  corpus <- corpus_here(x)
+  expect_one_machine(corpus, x, chains = 2)
+  # short runs before the start; thinning
+  expect_one_machine(corpus, x, burnin = 200, thin = 2, chains = 2)
+  expect_one_machine(corpus, x, threads = 2)
+  expect_one_machine(corpus, x, k = 1)
+  expect_one_machine(corpus, x, k = 40, keep = c("phi", "labels"))
+  for (prior in list(
+    lda_prior(alpha = c(.1, .2, .3, .4), eta = .1),
+    lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5)),
+    lda_prior(eta = seq(.1, .5, length.out = 40)),
+    lda_prior(eta = seeded_topics(list(a = c("term1", "term2"), b = "term7")))
+  )) {
+    expect_one_machine(corpus, x, prior = prior)
+  }
+  start <- list(z = rep_len(1:4, sum(x)), alpha = 0.3)
+  expect_one_machine(corpus, x, inits = list(start))
+})
+
+test_that("log_lik of a block in several shards is summed in its order", {
+  x <- shard_documents()
+  model <- lda_shards_model(
+    corpus_here(x), 4, lda_prior(), "partially_collapsed", character()
+  )
+  blocks <- model$corpus$blocks
+  of <- lapply(blocks$shard, `[[`, "of")
+  expect_gt(blocks$global, 1)
+  # some block is in two shards
+  expect_gt(anyDuplicated(unlist(lapply(of, unique))), 0)
+  value <- lapply(seq_along(of), function(s) 10^-(s + 3 * seq_along(of[[s]])))
+  sums <- sum_blocks(value, blocks)
+  expected <- vapply(split(unlist(value), unlist(of)), function(x) {
+    Reduce(`+`, x)
+  }, 0)
+  expect_identical(sums, unname(expected))
+})
+
+test_that("workers give the same fit as this process, also continued", {
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  corpus <- gibbsite::scatter(cl, x, shards = 5, empty = "keep")
+  expect_one_machine(corpus, x, chains = 2)
+  whole <- fit_corpus(corpus_here(x), chains = 2, draws = 12)
+  part <- fit_corpus(corpus, chains = 2)
+  longer <- quiet_fit(extend(part, 6, progress = FALSE))
+  expect_true(identical_fit(whole, longer))
+  # the shards have gone on
+  expect_gibbsite_error(extend(part, 6, progress = FALSE),
+                        "gibbsite_error_chain")
+  ruled <- function(corpus) {
+    fit_corpus(corpus, chains = 2, stop_when = until(
+      max_draws = 40, every = 20, rhat = 1.0001, burnin = "fixed"
+    ))
+  }
+  expect_true(identical_fit(ruled(corpus), ruled(corpus_here(x))))
+  # a worker without a shard
+  expect_one_machine(gibbsite::scatter(cl, x, shards = 1, empty = "keep"), x)
+  expect_identical(worker_count(corpus$cluster), 2L)
+})
+
+test_that("workers read files, with terms in any order", {
+  cl <- small_cluster(2)
+  folder <- withr::local_tempdir()
+  x <- as.matrix(shard_documents())[-118, ]
+  rows <- split(seq_len(nrow(x)), rep(1:3, c(50, 20, 49)))
+  files <- file.path(folder, c("a.rds", "b.rds", "none.rds", "c.rds"))
+  saveRDS(x[rows[[1L]], ], files[[1L]])
+  saveRDS(x[rows[[2L]], 40:1], files[[2L]])
+  saveRDS(NULL, files[[3L]])
+  saveRDS(x[rows[[3L]], ], files[[4L]])
+  corpus <- shards(cl, files, readRDS)
+  expect_one_machine(corpus, x)
+  expect_output(print(corpus), "4 shards on 2 workers")
+  counts <- on_shards(fit_corpus(corpus), function(theta, sd, documents, by) {
+    by * as.matrix(documents)
+  }, by = 2)
+  expect_identical(do.call(rbind, counts), 2 * x)
+  expect_gibbsite_error(
+    shards(cl, c(files, "absent.rds"), function(file) {
+      if (file == "absent.rds") stop("there is none") else readRDS(file)
+    }), "gibbsite_error_worker"
+  )
+  expect_error(
+    shards(cl, files, function(file) -readRDS(file)),
+    "a.rds.*Counts in `read[(]file[)]` must be whole numbers of at least 0",
+    class = "gibbsite_error_worker"
+  )
+})
+
+test_that("late answers are dropped, and an error of a worker is no end", {
+  cl <- small_cluster(2)
+  corpus <- gibbsite::scatter(cl, shard_documents(), empty = "keep")
+  fit <- fit_corpus(corpus)
+  send_request(cl[[1L]], list(corpus$cluster$number, "fingerprint", list()))
+  expect_identical(on_shards(fit, function(theta, sd, documents) ncol(theta)),
+                   list(4L, 4L))
+  expect_error(
+    on_shards(fit, function(theta, sd, documents) stop("no answer")),
+    "Worker 1 [(]on localhost[)]: no answer", class = "gibbsite_error_worker"
+  )
+  expect_identical(on_shards(fit, function(theta, sd, documents) 1),
+                   list(1, 1))
+})
+
+test_that("a worker that has ended is named", {
+  cl <- small_cluster(2)
+  corpus <- gibbsite::scatter(cl, shard_documents(), empty = "keep")
+  fit <- fit_corpus(corpus)
+  pid <- parallel::clusterCall(cl[2], Sys.getpid)[[1L]]
+  tools::pskill(pid, tools::SIGKILL)
+  error <- expect_error(extend(fit, 5, progress = FALSE),
+                        "Worker 2 of the cluster [(]on localhost[)]",
+                        class = "gibbsite_error_chain")
+  expect_match(conditionMessage(error), "Chain 1 after sweep 10")
+  expect_error(fit_corpus(corpus), "Chain 1 could not start",
+               class = "gibbsite_error_chain")
+})
+
+test_that("workers that differ from this machine are refused", {
+  cluster <- new.env()
+  cluster$machines <- "m2"
+  expect_gibbsite_error(
+    abort_unlike(cluster, 1, "has another version of R", environment()),
+    "gibbsite_error_worker"
+  )
+  cl <- small_cluster(1)
+  parallel::clusterCall(cl, function(paths) {
+    .libPaths(paths)
+    space <- asNamespace("gibbsite")
+    unlockBinding("fingerprint", space)
+    other <- space$fingerprint()
+    other[[1L]] <- "0.0.0"
+    assign("fingerprint", function() other, space)
+  }, .libPaths())
+  expect_gibbsite_error(gibbsite::scatter(cl, shard_documents(), empty = "keep"),
+                        "gibbsite_error_worker")
+})
+
+test_that("what shards cannot do is refused, with the reason", {
+  x <- shard_documents()
+  corpus <- corpus_here(x)
+  fit <- fit_corpus(corpus, chains = 2)
+  expect_gibbsite_error({
+    gibbs_lda(corpus, 4)
+    gibbs_lda(corpus, 4, method = "partially_collapsed", keep = "theta")
+    gibbs_lda(corpus, 4, method = "partially_collapsed", keep = "z")
+    gibbs_lda(corpus, 4, method = "partially_collapsed", vocabulary = "a")
+    gibbs_lda(corpus, 4, method = "partially_collapsed", inits = fit)
+    gibbsite::scatter(1, x)
+    shards(NULL, character(), readRDS)
+    shards(NULL, c("a", "a"), readRDS)
+    shards(NULL, "a", function() 1)
+    on_shards(1, mean)
+    on_shards(fit, 1)
+  }, "gibbsite_error_argument")
+  expect_gibbsite_error({
+    predict(fit)
+    log_lik(fit)
+    coherence(fit)
+    tidy(fit, matrix = "gamma")
+  }, "gibbsite_error_no_data")
+  expect_null(topic_estimates(fit)$theta)
+  expect_no_error(capture.output(print(summary(fit))))
+  expect_identical(dim(predict(fit, as.matrix(x)[1:3, ])), c(3L, 4L))
+  # connections belong to their session
+  corpus$cluster$process$pid <- 0L
+  expect_error(on_shards(fit, mean), class = "gibbsite_error_worker")
+})
