@@ -12,15 +12,10 @@ same_topic <- 0.9
 # phi and perhaps theta.
 topic_agreement <- function(fit, topics, matched) {
   list(
-<<<<<<< HEAD
     affinity = stats::setNames(
       apply(matched$affinity, 2L, min), topic_names(fit_part(fit, "model"))
     ),
-    documents = mean(distance),
-=======
-    affinity = apply(matched$affinity, 2L, min),
     documents = document_distance(topics, matched),
->>>>>>> w-topics
     perplexity = vapply(model_matrices(fit), function(draws) {
       exp(-mean(draws[, "log_lik"]))
     }, 0)
