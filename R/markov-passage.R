@@ -219,6 +219,11 @@ autocorrelation_time <- function(x, f = NULL) {
     abort_argument("{.arg x} must not have weights.", call = call)
   }
   values <- as.matrix(source$x)
+  if (nrow(values) < 4L) {
+    abort_argument(
+      "{.arg x} must have at least 4 draws, not {nrow(values)}.", call = call
+    )
+  }
   chains <- source$chains %||% 1L
   out <- apply(values, 2L, function(draws) {
     posterior::ess_mean(matrix(draws, ncol = chains))

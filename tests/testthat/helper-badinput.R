@@ -1059,9 +1059,6 @@ taken_values <- list(
   labels = "true", state_after.n = c("zero", "named_numbers"), simulate.markov_chain.n = "zero",
   predict.fit_markov_chain.n = c("zero", "named_numbers"),
   simulate.fit_markov_chain.n = "zero",
-  autocorrelation_time.x = c(
-    "half", "named_numbers", "zero_matrix", "indefinite"
-  ),
   first_passage.target = c(vectors, "bad_utf8_names"),
   hitting_times.target = c(vectors, "bad_utf8_names"),
   hitting_probabilities.target = c(vectors, "bad_utf8_names"),

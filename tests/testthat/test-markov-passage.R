@@ -260,5 +260,6 @@ test_that("autocorrelation times are sums of autocorrelations", {
   expect_equal(autocorrelation_time(path), 2001 / posterior::ess_mean(path))
   expect_error(autocorrelation_time(path, 1:4), "NULL")
   expect_error(autocorrelation_time(markov_chain(diag(2))), "one closed class")
+  expect_error(autocorrelation_time(c(1, 3)), "at least 4 draws")
   expect_length(autocorrelation_time(cbind(a = path, b = rev(path))), 2)
 })
