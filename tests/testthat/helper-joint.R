@@ -285,7 +285,7 @@ joint_cases_of_counts <- function() {
       pmf_mutants
     ),
     joint_case(
-      "gibbs_pmf", "known rates, large counts",
+      "gibbs_pmf", "known rates",
       gibbs_pmf(
         counts, 1, pmf_prior(3, 2, Inf, Inf, 0.3, 0.4), burnin = 100
       ),
