@@ -156,7 +156,7 @@ path_of <- function(trace, variables) {
   sweeps <- points[!duplicated(trace$sweep, fromLast = TRUE), , drop = FALSE]
   out <- list(
     proposed = proposed, points = points, accepted = trace$accepted,
-    start = start, time = autocorrelation_time(sweeps)
+    start = start, time = time_of_steps(sweeps)
   )
   if (length(variables) == 1L) {
     step <- seq_len(nrow(trace))
@@ -170,7 +170,7 @@ path_of <- function(trace, variables) {
 
 # Draws divided by their effective number, the largest of the columns; NA if one
 # never moved.
-autocorrelation_time <- function(draws) {
+time_of_steps <- function(draws) {
   draws <- draws[rowSums(is.na(draws)) == 0, , drop = FALSE]
   if (nrow(draws) < 4L || any(apply(draws, 2L, function(x) all(x == x[1L])))) {
     return(NA_real_)
