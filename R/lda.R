@@ -112,7 +112,8 @@
 #' coherent topics.
 #'
 #' @param x The documents: counts of terms, tokens or texts, see the section on
-#'   documents.
+#'   documents. Or a corpus made by [shards()] or [scatter()]: one chain then runs
+#'   on several processes or machines.
 #' @param k The number of topics: a whole number from 1 to 65,535.
 #' @param prior The prior, made by [lda_prior()].
 #' @param method `"collapsed"` (default), `"partially_collapsed"` or

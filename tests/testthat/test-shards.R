@@ -79,10 +79,10 @@ test_that("shards give the bits of one machine, whatever the prior", {
   corpus <- corpus_here(x)
   expect_one_machine(corpus, x, chains = 2)
   # short runs before the start; thinning
-  expect_one_machine(corpus, x, burnin = 200, thin = 2, chains = 2)
+  expect_one_machine(corpus, x, burnin = 200, thin = 2)
   expect_one_machine(corpus, x, threads = 2)
   expect_one_machine(corpus, x, k = 1)
-  expect_one_machine(corpus, x, k = 40, keep = c("phi", "labels"))
+  expect_one_machine(corpus, x, k = 20, keep = c("phi", "labels"))
   for (prior in list(
     lda_prior(alpha = c(.1, .2, .3, .4), eta = .1),
     lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5)),
