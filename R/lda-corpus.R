@@ -384,7 +384,15 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
     of_shard <- function(...) {
       f(theta$theta, theta$theta_sd, shard_counts(shard, model), ...)
     }
-    list(do.call(of_shard, arguments, quote = TRUE))
+    tryCatch(
+      list(do.call(of_shard, arguments, quote = TRUE)),
+      error = function(cnd) {
+        rlang::abort(paste0(
+          "`f` failed for shard ", corpus$numbers[[i]], ": ",
+          conditionMessage(cnd)
+        ))
+      }
+    )
   })
   unlist(values, recursive = FALSE)
 }
