@@ -970,7 +970,7 @@ taken_values <- list(
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
   gibbs_lda.x = c("indefinite", some_text),
   scatter.x = c("indefinite", some_text), scatter.cl = "null",
-  shards.cl = "null",
+  shards.cl = "null", shards.files = some_text,
   lda_prior.eta = c(positive, vectors, "indefinite"),
   seeded_topics.weight = positive,
   token_counts.x = c("indefinite", some_text),
