@@ -174,6 +174,7 @@ check_files <- function(files, call) {
   if (!good) {
     abort_expected(files, "names of files", FALSE, "files", call)
   }
+  check_text(files, "files", call)
   twice <- files[duplicated(files)]
   if (length(twice) > 0L) {
     abort_argument(
