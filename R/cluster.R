@@ -128,7 +128,8 @@ raise_failure <- function(cluster, w, failure, call) {
 
 # Connections belong to the session that opened them.
 check_connected <- function(cluster, call) {
-  if (!identical(cluster$process, this_process())) {
+  if (!is.null(cluster$nodes) &&
+        !identical(cluster$process, this_process())) {
     abort_state(
       c(
         "The documents are on a cluster of another session.",

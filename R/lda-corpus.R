@@ -174,6 +174,7 @@ check_files <- function(files, call) {
   if (!good) {
     abort_expected(files, "names of files", FALSE, "files", call)
   }
+  check_text(files, "files", call)
   twice <- files[duplicated(files)]
   if (length(twice) > 0L) {
     abort_argument(
@@ -384,7 +385,15 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
     of_shard <- function(...) {
       f(theta$theta, theta$theta_sd, shard_counts(shard, model), ...)
     }
-    list(do.call(of_shard, arguments, quote = TRUE))
+    tryCatch(
+      list(do.call(of_shard, arguments, quote = TRUE)),
+      error = function(cnd) {
+        rlang::abort(paste0(
+          "`f` failed for shard ", corpus$numbers[[i]], ": ",
+          conditionMessage(cnd)
+        ))
+      }
+    )
   })
   unlist(values, recursive = FALSE)
 }

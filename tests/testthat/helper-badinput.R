@@ -1023,6 +1023,8 @@ taken_values <- list(
   gibbs_gmm.x = c("named_numbers", "indefinite", "zero_matrix"),
   gibbs_gmm.default.x = c("named_numbers", "indefinite"),
   gibbs_lda.x = c("indefinite", some_text),
+  scatter.x = c("indefinite", some_text), scatter.cl = "null",
+  shards.cl = "null", shards.files = some_text,
   lda_prior.eta = c(positive, vectors, "indefinite"),
   seeded_topics.weight = positive,
   token_counts.x = c("indefinite", some_text),

@@ -174,7 +174,7 @@ test_that("late answers are dropped, and an error of a worker is no end", {
                    list(4L, 4L))
   expect_error(
     on_shards(fit, function(theta, sd, documents) stop("no answer")),
-    "Worker 1 [(]on localhost[)]: no answer", class = "gibbsite_error_worker"
+    "Worker 1 [(]on localhost[)]: `f` failed for shard 1: no answer", class = "gibbsite_error_worker"
   )
   expect_identical(on_shards(fit, function(theta, sd, documents) 1),
                    list(1, 1))
@@ -241,6 +241,7 @@ test_that("what shards cannot do is refused, with the reason", {
   expect_no_error(capture.output(print(summary(fit))))
   expect_identical(dim(predict(fit, as.matrix(x)[1:3, ])), c(3L, 4L))
   # connections belong to their session
+  corpus$cluster$nodes <- list("of another session")
   corpus$cluster$process$pid <- 0L
   expect_error(on_shards(fit, mean), class = "gibbsite_error_worker")
 })
