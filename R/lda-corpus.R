@@ -253,6 +253,7 @@ print.gibbsite_corpus <- function(x, ...) {
 #' @rdname shards
 #' @export
 on_shards <- function(fit, f, ...) {
+  if (has_short_names()) return(with_whole_names())
   check_needed(fit = "a fit of documents in shards", f = "a function")
   call <- rlang::current_env()
   check_lda(fit)

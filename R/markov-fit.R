@@ -354,6 +354,7 @@ check_transition_prior <- function(prior, counted, call) {
 
 #' @export
 format.dirichlet_rows <- function(x, ...) {
+  check_made(x, "weight", "fit_markov_chain()")
   ends <- unique(range(x$weight))
   paste0(
     "P[i, ] ~ Dirichlet, all weights ",

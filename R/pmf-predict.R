@@ -151,7 +151,8 @@ posterior_epred.gibbs_pmf <- function(object, newdata = NULL, ndraws = NULL,
 posterior_predict.gibbs_pmf <- function(object, newdata = NULL, ndraws = NULL,
                                         ...) {
   check_unlocked()
-  mean <- posterior_epred.gibbs_pmf(object, newdata, ndraws, ...)
+  check_no_more(...)
+  mean <- posterior_epred.gibbs_pmf(object, newdata, ndraws)
   matrix(as.double(stats::rpois(length(mean), mean)), nrow(mean))
 }
 

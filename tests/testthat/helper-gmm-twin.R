@@ -174,7 +174,7 @@ twin_means <- function(model, twin) {
 }
 
 # sum_{z_i = c} (x_i - mu_c)(x_i - mu_c)'
-scatter <- function(twin, c) {
+scatter_of <- function(twin, c) {
   x <- members(twin, c)
   unname(crossprod(x - rep(twin$mu[c, ], each = nrow(x))))
 }
@@ -184,7 +184,7 @@ scatter <- function(twin, c) {
 covariance_conditionals <- function(model, twin) {
   prior <- model$prior
   counts <- tabulate(twin$z, model$k)
-  scatters <- lapply(seq_len(model$k), function(c) scatter(twin, c))
+  scatters <- lapply(seq_len(model$k), function(c) scatter_of(twin, c))
   if (model$covariance == "shared") {
     total <- Reduce(`+`, scatters)
     return(list(list(df = prior$nu0 + sum(counts), scale = prior$s0 + total)))

@@ -90,14 +90,14 @@ twin_pmf_side <- function(f, rate, g, counts, prior, wrong) {
   list(factors = f, rate = rate)
 }
 
-twin_counts <- function(model) {
+twin_events <- function(model) {
   counts <- matrix(0, model$n, model$m)
   counts[cbind(model$data$user, model$data$item)] <- model$data$value
   counts
 }
 
 pmf_twin_sweep <- function(model, twin, wrong = "") {
-  counts <- twin_counts(model)
+  counts <- twin_events(model)
   prior <- matrix(
     model$data$prior, 3,
     dimnames = list(c("shape", "rate_shape", "rate_mean"), NULL)

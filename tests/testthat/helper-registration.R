@@ -14,7 +14,8 @@ good_arguments <- function() {
   set.seed(1)
   c(
     good_gmm(), good_bmf(), good_logistic(), good_logistic_gibbs(), good_lm(),
-    good_hlm(), good_mh(), good_lda(), good_gibbs_sample(), good_of_files(),
+    good_hlm(), good_mh(), good_lda(), good_shards(), good_pmf(),
+    good_gibbs_sample(), good_of_files(),
     list(C_wishart = list(
       n_draws = 2L, df = 3.5, factor = diag(2), inverse = TRUE
     )),
@@ -282,6 +283,53 @@ good_lda <- function() {
     ),
     C_lda_left_to_right = c(
       documents, list(alpha = c(1, 1), particles = 2, threads = 1L)
+    )
+  )
+}
+
+good_shards <- function() {
+  model <- gibbsite:::lda_shards_model(
+    scatter(NULL, matrix(c(2, 1, 0, 3), 2)), 2, lda_prior(),
+    "partially_collapsed", character()
+  )
+  corpus <- model$corpus
+  state <- gibbsite:::model_start(model, NULL)
+  gibbsite:::exchange(corpus$cluster, "begin_segment", list(
+    corpus$id, state$key, state$ticket, TRUE, gibbsite:::shard_settings(model),
+    lapply(corpus$blocks$shard, `[[`, "start")
+  ))
+  last <- new.env()
+  requests <- list()
+  ask <- function(request) {
+    requests[[length(requests) + 1L]] <<- request
+    gibbsite:::ask_shards(model, request, 1L, last)
+  }
+  sweeps <- list(
+    data = model$data, state = state, n = 2, control = control_once(0), f = ask
+  )
+  held <- gibbsite:::held_corpus(corpus$id)
+  shard <- list(data = held$settings[[1L]], state = held$working[[1L]])
+  do.call(.Call, c(list(gibbsite:::C_lda_sweeps_apart), unname(sweeps)))
+  list(
+    C_lda_sweeps_apart = sweeps, C_lda_blocks = list(data = model$data),
+    C_lda_shard = c(shard, list(request = requests[[1L]], threads = 1L))
+  )
+}
+
+good_pmf <- function() {
+  counts <- data.frame(user = c(1, 1, 2), item = c(1, 2, 2), count = 1:3)
+  model <- gibbsite:::fit_part(suppressWarnings(gibbs_pmf(
+    counts, 2, draws = 4, burnin = 2, chains = 1, seed = 1, progress = FALSE
+  )), "model")
+  state <- gibbsite:::model_start(model, NULL)
+  read <- setdiff(names(model$data), c("user", "item", "value"))
+  list(
+    C_pmf_sweeps = list(
+      data = model$data[read], state = state, n = 2, control = control_once(0)
+    ),
+    C_pmf_fold_in = list(
+      data = model$data[c("n", "m", "size", "prior", "users")],
+      u = rep(1, 4), v = rep(1, 4), sweeps = 2
     )
   )
 }

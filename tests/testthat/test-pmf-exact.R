@@ -89,7 +89,7 @@ test_that("log_lik and log_joint are the log densities of counts and all", {
   )
   twin <- twin_pmf(model, run$state)
   log_lik <- sum(stats::dpois(
-    twin_counts(model), crossprod(twin$theta, twin$beta), log = TRUE
+    twin_events(model), crossprod(twin$theta, twin$beta), log = TRUE
   ))
   gammas <- function(x, shape, rate) {
     sum(stats::dgamma(x, shape, rate, log = TRUE))
