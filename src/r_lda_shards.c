@@ -104,11 +104,16 @@ static void ask(void *function, lda_model *m, lda_task task) {
   UNPROTECT(3);
 }
 
-SEXP C_lda_sweeps_apart(SEXP data_list, SEXP state, SEXP n, SEXP control,
-                        SEXP function) {
-  lda_data data = lda_unpack_data(data_list, LDA_WORDS_APART);
+static lda_data unpack_sharded(SEXP list, lda_words_at where) {
+  const lda_data data = lda_unpack_data(list, where);
   if (data.method != LDA_PARTIALLY_COLLAPSED || data.keep_theta || data.keep_z)
     Rf_error("`data` cannot be in shards");
+  return data;
+}
+
+SEXP C_lda_sweeps_apart(SEXP data_list, SEXP state, SEXP n, SEXP control,
+                        SEXP function) {
+  lda_data data = unpack_sharded(data_list, LDA_WORDS_APART);
   data.ask = ask;
   data.context = function;
   return lda_run(&data, state, n, control);
@@ -116,7 +121,7 @@ SEXP C_lda_sweeps_apart(SEXP data_list, SEXP state, SEXP n, SEXP control,
 
 /* The first documents, from 0, of the blocks in which log_lik is summed. */
 SEXP C_lda_blocks(SEXP data_list) {
-  const lda_data data = lda_unpack_data(data_list, LDA_WORDS_APART);
+  const lda_data data = unpack_sharded(data_list, LDA_WORDS_APART);
   const size_t blocks = lda_divide(&data, NULL);
   size_t *block = (size_t *)(void *)R_alloc(blocks + 1, sizeof(size_t));
   lda_divide(&data, block);
@@ -243,7 +248,7 @@ static status draw(lda_model *m, SEXP request, int threads) {
  * NULL.  `state`: list(z, theta_sum, theta_square, theta_base). */
 SEXP C_lda_shard(SEXP data_list, SEXP state_list, SEXP request, SEXP threads) {
   const size_t task = args_count(request, "task", 0);
-  lda_data data = lda_unpack_data(data_list, LDA_WORDS_OF_SHARD);
+  lda_data data = unpack_sharded(data_list, LDA_WORDS_OF_SHARD);
   unpack_place(data_list, &data);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const lda_state state = unpack_shard(copy, request, &data, task == LDA_ADD);

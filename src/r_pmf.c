@@ -121,6 +121,8 @@ SEXP C_pmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list) {
 SEXP C_pmf_fold_in(SEXP data_list, SEXP u, SEXP v, SEXP sweeps) {
   const pmf_data data = unpack_users(data_list);
   const size_t count = args_scalar_count(sweeps, "sweeps", 1);
+  if (count > 1000000)
+    Rf_error("`sweeps` must be at most 1000000");
   if (TYPEOF(u) != REALSXP || (size_t)XLENGTH(u) != data.n * data.k ||
       TYPEOF(v) != REALSXP || (size_t)XLENGTH(v) != data.m * data.k)
     Rf_error("`u` and `v` must have a number for each factor");

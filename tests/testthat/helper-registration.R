@@ -287,6 +287,9 @@ good_lda <- function() {
   )
 }
 
+# Routines read a part of a list.
+without <- function(x, names) x[setdiff(names(x), names)]
+
 good_shards <- function() {
   model <- gibbsite:::lda_shards_model(
     scatter(NULL, matrix(c(2, 1, 0, 3), 2)), 2, lda_prior(),
@@ -305,14 +308,20 @@ good_shards <- function() {
     gibbsite:::ask_shards(model, request, 1L, last)
   }
   sweeps <- list(
-    data = model$data, state = state, n = 2, control = control_once(0), f = ask
+    data = without(model$data, "print"),
+    state = without(state, c("key", "ticket", "to_choose")), n = 2,
+    control = control_once(0), f = ask
   )
   held <- gibbsite:::held_corpus(corpus$id)
-  shard <- list(data = held$settings[[1L]], state = held$working[[1L]])
+  shard <- list(data = held$settings[[1L]], state = held$working[[1L]]["z"])
   do.call(.Call, c(list(gibbsite:::C_lda_sweeps_apart), unname(sweeps)))
+  # of the sweep that is stored: all of its parts are read
+  asked <- Filter(function(request) request$recording, requests)[[1L]]
   list(
-    C_lda_sweeps_apart = sweeps, C_lda_blocks = list(data = model$data),
-    C_lda_shard = c(shard, list(request = requests[[1L]], threads = 1L))
+    C_lda_sweeps_apart = sweeps, C_lda_blocks = list(data = sweeps$data),
+    C_lda_shard = c(shard, list(
+      request = without(asked, "number"), threads = 1L
+    ))
   )
 }
 
@@ -322,10 +331,10 @@ good_pmf <- function() {
     counts, 2, draws = 4, burnin = 2, chains = 1, seed = 1, progress = FALSE
   )), "model")
   state <- gibbsite:::model_start(model, NULL)
-  read <- setdiff(names(model$data), c("user", "item", "value"))
   list(
     C_pmf_sweeps = list(
-      data = model$data[read], state = state, n = 2, control = control_once(0)
+      data = without(model$data, c("user", "item", "value")), state = state,
+      n = 2, control = control_once(0)
     ),
     C_pmf_fold_in = list(
       data = model$data[c("n", "m", "size", "prior", "users")],
