@@ -53,7 +53,7 @@ recommend <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
 
 #' @export
 recommend.default <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::caller_env())
+  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::current_env())
 }
 
 #' @rdname recommend
@@ -347,7 +347,7 @@ fold_in <- function(fit, new_ratings, ndraws = NULL, ...) {
 
 #' @export
 fold_in.default <- function(fit, new_ratings, ndraws = NULL, ...) {
-  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::caller_env())
+  check_fit_of(fit, c("gibbs_bmf", "gibbs_pmf"), "fit", rlang::current_env())
 }
 
 #' @rdname fold_in

@@ -124,6 +124,22 @@ rstantools::log_lik
 #' @export
 rstantools::bayes_R2
 
+#' @importFrom loo loo
+#' @export
+loo::loo
+
+#' @importFrom loo waic
+#' @export
+loo::waic
+
+#' @importFrom loo kfold
+#' @export
+loo::kfold
+
+#' @importFrom loo loo_compare
+#' @export
+loo::loo_compare
+
 #' @importFrom generics tidy
 #' @export
 generics::tidy

@@ -73,15 +73,8 @@ warn_uncertain <- function(told, names, call) {
   }
 }
 
-# NA without loo.
 predictive_densities <- function(fits) {
   each <- lapply(fits, function(fit) {
-    if (!requireNamespace("loo", quietly = TRUE)) {
-      return(data.frame(
-        elpd_loo = NA_real_, elpd_loo_se = NA_real_, pareto_k = NA_integer_,
-        elpd_waic = NA_real_
-      ))
-    }
     # many Pareto k are counted; loo warns of large p_waic, which occurs where
     # Pareto k are large
     found <- suppressWarnings(loo::loo(fit))

@@ -162,7 +162,7 @@ gmm_newdata <- function(model, newdata, call) {
 #' )
 #' dim(log_lik(fit))
 #' dim(posterior_predict(fit, ndraws = 10))
-#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
+#' loo(fit)
 #' @name gmm-checks
 #' @export
 log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {

@@ -76,16 +76,13 @@
 #' @seealso [loo_moment_match()], [held_out()] for ratings,
 #'   [held_out_perplexity()] for topics, [log_evidence()].
 #' @examples
-#' if (requireNamespace("loo", quietly = TRUE)) {
-#'   small <- gibbs_lm(mpg ~ wt, mtcars, lm_prior("nig"), seed = 1)
-#'   large <- gibbs_lm(mpg ~ wt + qsec, mtcars, lm_prior("nig"), seed = 1)
-#'   folds <- loo::kfold_split_random(4, nrow(mtcars))
-#'   loo::loo_compare(
-#'     loo::kfold(small, folds = folds, seed = 1),
-#'     loo::kfold(large, folds = folds, seed = 1)
-#'   )
-#' }
-#' @name kfold
+#' small <- gibbs_lm(mpg ~ wt, mtcars, lm_prior("nig"), seed = 1)
+#' large <- gibbs_lm(mpg ~ wt + qsec, mtcars, lm_prior("nig"), seed = 1)
+#' folds <- loo::kfold_split_random(4, nrow(mtcars))
+#' loo_compare(
+#'   kfold(small, folds = folds, seed = 1), kfold(large, folds = folds, seed = 1)
+#' )
+#' @name kfold.gibbsite_fit
 #' @exportS3Method loo::kfold
 kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
                                by = c("observation", "group"),

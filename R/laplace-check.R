@@ -418,7 +418,7 @@ smooth_weights <- function(log_ratio) {
   if (length(log_ratio) > 1L && equal_weights(log_ratio)) {
     return(list(log_weights = log_ratio, pareto_k = -Inf))
   }
-  if (!requireNamespace("loo", quietly = TRUE) || length(log_ratio) < 25L) {
+  if (length(log_ratio) < 25L) {
     return(list(log_weights = log_ratio, pareto_k = NA_real_))
   }
   # loo does not accept -Inf: use a weight that is negligible relative to all

@@ -1,5 +1,4 @@
-# loo() and waic() of every fit that has log_lik(), and loo_moment_match():
-# registered if loo is installed.
+# loo() and waic() of every fit that has log_lik(), and loo_moment_match().
 
 #' @rdname gmm-checks
 #' @exportS3Method loo::loo
@@ -114,10 +113,8 @@ relative_efficiency <- function(fit, log_lik) {
 #'   [gmm-checks].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
-#' if (requireNamespace("loo", quietly = TRUE)) {
-#'   suppressWarnings(first <- loo::loo(fit))
-#'   loo::loo_moment_match(fit, first, k_threshold = 0.3)
-#' }
+#' suppressWarnings(first <- loo(fit))
+#' loo::loo_moment_match(fit, first, k_threshold = 0.3)
 #' @name loo_moment_match
 #' @exportS3Method loo::loo_moment_match
 loo_moment_match.gibbsite_fit <- function(x, loo, ...) {

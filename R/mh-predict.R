@@ -79,7 +79,7 @@
 #'   dnorm(dist, curve(p, speed), exp(p[["log_sd"]]), log = TRUE)
 #' }
 #' dim(log_lik(fit, each))
-#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit, each)
+#' loo(fit, each)
 #' @name mh-predict
 #' @aliases mh-estimates
 NULL

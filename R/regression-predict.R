@@ -355,7 +355,7 @@ check_prediction_type <- function(type, interval, response, call) {
 #' colMeans(posterior_epred(fit, new))
 #' dim(posterior_predict(fit, new))
 #' summary(bayes_R2(fit))
-#' if (requireNamespace("loo", quietly = TRUE)) loo::loo(fit)
+#' loo(fit)
 #'
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' dim(posterior_predict(fit, ndraws = 100))

@@ -161,8 +161,8 @@ base_packages=" R base compiler datasets graphics grDevices grid methods
 wanted() {
   {
     described Depends Imports LinkingTo
-    # data of the demonstration, and the check of its approximation
-    if asked run; then printf '%s 0\n' MASS loo; fi
+    # data of the demonstration
+    if asked run; then printf '%s 0\n' MASS; fi
     if asked test check; then described Suggests; fi
     if asked check && sets_mathematics; then printf '%s 0\n' V8; fi
     if asked develop; then

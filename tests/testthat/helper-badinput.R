@@ -557,9 +557,7 @@ hostile_bases <- function(o) {
     loo.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
     loo.mh_sample = list(x = o$mh_sample, log_lik = first),
     loo_moment_match.gibbsite_fit = list(
-      x = o$gibbs_lm, loo = if (requireNamespace("loo", quietly = TRUE)) {
-        suppressWarnings(loo::loo(o$gibbs_lm))
-      }
+      x = o$gibbs_lm, loo = suppressWarnings(loo::loo(o$gibbs_lm))
     ),
     posterior_epred.gibbs_sample = list(object = o$gibbs_sample, f = first),
     nuts_params.mh_sample = list(object = o$nuts),

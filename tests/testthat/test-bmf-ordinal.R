@@ -480,7 +480,6 @@ test_that("ordinal ratings given again are known", {
 
 test_that("loo, compare_k() and plots take ordinal ratings", {
   skip_long()
-  skip_if_not_installed("loo")
   fit <- star_fit(draws = 100)
   log_lik <- log_lik(fit)
   expect_equal(

@@ -219,10 +219,8 @@ test_that("replications, densities and fitted values agree with the draws", {
   expect_equal(augmented$.resid, residuals(fit))
   expect_equal(augmented$.se.fit, sqrt(predict(fit)$parameters))
   expect_false("value" %in% names(augment(fit, some_pairs)))
-  if (requireNamespace("loo", quietly = TRUE)) {
-    suppressWarnings(expect_s3_class(loo::loo(fit), "psis_loo"))
-    suppressWarnings(expect_s3_class(loo::waic(fit), "waic"))
-  }
+  suppressWarnings(expect_s3_class(loo(fit), "psis_loo"))
+  suppressWarnings(expect_s3_class(waic(fit), "waic"))
   if (requireNamespace("bayesplot", quietly = TRUE)) {
     expect_s3_class(bayesplot::pp_check(fit, ndraws = 5), "ggplot")
   }

@@ -340,7 +340,6 @@ test_that("pictures have a curve for each category", {
 
 test_that("loo(), kfold() and insight take the categories", {
   skip_long()
-  skip_if_not_installed("loo")
   data <- category_example()
   fit <- category_fit(r ~ x + (1 | g), data)
   folds <- quietly(loo::kfold(fit, K = 3, seed = 1, progress = FALSE))

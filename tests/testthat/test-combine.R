@@ -230,7 +230,6 @@ test_that("what belongs to one data set is refused with the reason", {
     simulate(fit)
     model.frame(fit)
   })
-  skip_if_not_installed("loo")
   expect_gibbsite_error(class = "gibbsite_error_imputed", {
     loo::loo(fit)
     loo::waic(fit)

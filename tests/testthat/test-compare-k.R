@@ -44,7 +44,6 @@ test_that("mixtures are compared by log evidence, and loo is beside it", {
   # one component is out of the question
   expect_identical(found$sure[[1]], "clear")
   expect_identical(sum(found$sure == "best"), 1L)
-  skip_if_not_installed("loo")
   loo <- quietly(loo::loo(fits[[most - 1]]))
   expect_equal(found$elpd_loo[[2]], loo$estimates["elpd_loo", "Estimate"])
   expect_identical(found$pareto_k[[2]], sum(loo$diagnostics$pareto_k > 0.64))

@@ -572,17 +572,15 @@ test_that("posterior_predict draws data sets from R's generator", {
 test_that("loo, waic and pp_check take a fit", {
   skip_long()
   fit <- short_gmm(50, x = faithful_with_holes(), na_action = "impute")
-  if (requireNamespace("loo", quietly = TRUE)) {
-    quiet <- suppressWarnings
-    expect_s3_class(quiet(loo::loo(fit)), "psis_loo")
-    expect_s3_class(quiet(loo::waic(fit)), "waic")
-    one <- quiet(loo::loo(short_gmm(50, k = 1, x = faithful_with_holes(),
-                                    na_action = "impute")))
-    compared <- loo::loo_compare(quiet(loo::loo(fit)), one)
-    # since loo 2.10 a column
-    names <- if (is.data.frame(compared)) compared$model else rownames(compared)
-    expect_identical(as.character(names), c("model1", "model2"))
-  }
+  quiet <- suppressWarnings
+  expect_s3_class(quiet(loo(fit)), "psis_loo")
+  expect_s3_class(quiet(waic(fit)), "waic")
+  one <- quiet(loo(short_gmm(50, k = 1, x = faithful_with_holes(),
+                             na_action = "impute")))
+  compared <- loo_compare(quiet(loo(fit)), one)
+  # since loo 2.10 a column
+  names <- if (is.data.frame(compared)) compared$model else rownames(compared)
+  expect_identical(as.character(names), c("model1", "model2"))
   if (requireNamespace("bayesplot", quietly = TRUE)) {
     expect_s3_class(bayesplot::pp_check(fit), "ggplot")
     expect_s3_class(bayesplot::pp_check(fit, variable = "waiting"), "ggplot")

@@ -200,7 +200,6 @@ test_that("other methods answer", {
   plot(fit, type = "trace", variables = "sd[1]")
   grDevices::dev.off()
   expect_gt(file.size(path), 1000)
-  skip_if_not_installed("loo")
   expect_s3_class(suppressWarnings(loo::loo(fit)), "loo")
 })
 

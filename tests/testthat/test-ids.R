@@ -178,7 +178,6 @@ test_that("documents and terms are told apart by their values", {
 })
 
 test_that("folds, states and observations that print alike are different", {
-  skip_if_not_installed("loo")
   fit <- brief(gibbs_lm, mpg ~ wt, mtcars)
   folds <- rep(c(0.1 + 0.2, 0.3), 16)
   expect_identical(

@@ -119,7 +119,6 @@ outcome_of <- function(answer, fit, what) {
 
 test_that("each answer is right or names `keep`, whatever is kept", {
   skip_long()
-  skip_if_not_installed("loo")
   withr::local_pdf(NULL)
   dresses <- c("diagonal", "shared", "unequal")
   all <- names(kept_models)

@@ -1,8 +1,6 @@
 # kfold() and loo_moment_match(): against exact leave-one-out, by closed forms
 # and by fits without an observation.
 
-skip_if_not_installed("loo")
-
 few <- datasets::mtcars[c(1:8, 15:18), ]
 fixed <- list(
   nig = lm_prior("nig", noise_shape = 2, noise_rate = 8, lambda = 0.5,

@@ -173,7 +173,6 @@ test_that("evidence and moments, corrected, are those of quadrature", {
 })
 
 test_that("the check tells good approximations from poor ones", {
-  skip_if_not_installed("loo")
   expect_identical(importance_check(log_gamma_fit(30))$verdict, "good")
   # a narrow peak on a wide base
   peak <- function(x) log(dnorm(x[[1]], 0, 0.2) + dnorm(x[[1]], 0, 2))
@@ -403,7 +402,6 @@ without_numbers <- function(lines) {
 
 test_that("what is printed says that it approximates, and how well", {
   skip_long()
-  skip_if_not_installed("loo")
   n <- normal_parts(2)
   fit <- quick(n$value, c(a = 0, b = 0), n$gradient, n$hessian)
   expect_snapshot({

@@ -297,7 +297,6 @@ test_that("checks of fits: loo, waic, R2, draws of predictions", {
   expect_equal(
     log_lik(fit, newdata = mtcars[1:3, ]), log_lik(fit)[, 1:3]
   )
-  skip_if_not_installed("loo")
   expect_s3_class(suppressWarnings(loo::loo(fit)), "loo")
   expect_s3_class(suppressWarnings(loo::waic(fit)), "waic")
 })

@@ -469,7 +469,6 @@ test_that("augment() puts predictions beside the data", {
 # to about 1.7, as here, means of some thousand are near enough to normal.)
 test_that("loo() and waic() take it", {
   skip_long()
-  skip_if_not_installed("loo")
   skip_if_not_installed("MASS")
   fit <- pima()
   x <- model.matrix(fit)
@@ -668,7 +667,6 @@ test_that("corrected values err as much as they say", {
 
 test_that("corrected values that cannot be trusted are told", {
   skip_long()
-  skip_if_not_installed("loo")
   heavy <- laplace(
     function(x) -log1p(x[[1]]^2), c(x = 0.1), gradient = function(x) {
       -2 * x / (1 + x^2)
@@ -807,7 +805,6 @@ without_numbers <- function(lines) {
 
 test_that("what is printed says what was done, and how good it is", {
   skip_long()
-  skip_if_not_installed("loo")
   fit <- short_logistic(am ~ wt, mtcars, draws = 1000, chains = 4)
   expect_snapshot({
     fit

@@ -234,7 +234,6 @@ test_that("predictions and fitted values are means over the draws", {
   expect_identical(dim(simulate(fit, 2, seed = 1)), c(32L, 2L))
   expect_identical(family(fit), stats::binomial())
   expect_identical(dim(augment(fit)), c(32L, 8L))
-  skip_if_not_installed("loo")
   expect_s3_class(suppressWarnings(loo::loo(fit)), "loo")
   expect_s3_class(suppressWarnings(loo::waic(fit)), "waic")
 })

@@ -103,7 +103,6 @@ test_that("new data come from R's generator", {
 })
 
 test_that("log_lik() is that of the function, loo() that of the matrix", {
-  skip_if_not_installed("loo")
   fit <- own_mh()
   each <- function(p, y) dnorm(y, p[["mu"]], 1, log = TRUE)
   mu <- as.matrix(fit)[, "mu"]

@@ -229,7 +229,6 @@ test_that("pictures have a curve for each category", {
 
 test_that("loo() and kfold() take the categories", {
   skip_long()
-  skip_if_not_installed("loo")
   data <- ordered_example()
   fit <- ordered_fit(r ~ x + (1 | g), data)
   folds <- quietly(loo::kfold(fit, K = 3, seed = 1, progress = FALSE))

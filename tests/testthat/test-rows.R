@@ -1,7 +1,5 @@
 # Rows that say nothing of the parameters: a fit with them is a fit without.
 
-skip_if_not_installed("loo")
-
 # The last row says nothing, by a weight of 0, no trials or a missing response.
 few <- withr::with_seed(3, local({
   n <- 21

@@ -523,7 +523,6 @@ test_that("importance samples have the target's moments, with right errors", {
 })
 
 test_that("Pareto k tells good proposals from bad ones", {
-  skip_if_not_installed("loo")
   set.seed(20)
   normal <- function(x) -x^2 / 2
   good <- sample_importance(1000, normal, independence(0, 1.2, df = 3))

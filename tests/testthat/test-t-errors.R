@@ -151,7 +151,6 @@ test_that("the methods of regressions have answers", {
 })
 
 test_that("fits of the rows that are left give kfold() and loo()", {
-  skip_if_not_installed("loo")
   for (fit in list(one_bar(), two_bars())) {
     folds <- quietly(loo::kfold(fit, K = 2, seed = 1, progress = FALSE))
     expect_s3_class(folds, "kfold")
