@@ -32,7 +32,11 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
         "The fit holds no draws of the factors to predict from.",
         x = "One draw of them all is larger than a chain's share of
              `options(gibbsite.max_draws_mb)`.",
-        i = "Raise it and fit again, or use {.arg predict_at} in the fit."
+        i = if (inherits(fit, "gibbs_bmf")) {
+          "Raise it and fit again, or use {.arg predict_at} in the fit."
+        } else {
+          "Raise it and fit again."
+        }
       ),
       call = call, class = "size"
     )

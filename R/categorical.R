@@ -37,7 +37,9 @@
 #' of category \eqn{k} have the likelihood of a logistic regression with the
 #' offset \eqn{o_i - \log \sum_{l \ne k} \exp \eta_{il}}{o_i - log(sum over the
 #' other categories of exp(eta_il))}. This is the sampler of [gibbs_logistic()]
-#' with groups, with Polya-Gamma variables (Polson, Scott and Windle 2013). Its
+#' with groups, with Polya-Gamma variables (Polson, Scott and Windle 2013). With
+#' more than two categories a further step moves the fixed effects of all of them
+#' together, which are correlated where the first category is rare. The
 #' draws have no error but the Monte Carlo error. The time of a sweep is
 #' proportional to the number of observations times \eqn{K - 1}.
 #'
