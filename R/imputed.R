@@ -182,13 +182,13 @@ log_lik.gibbsite_imputed <- no_answer(
   "log-likelihood", different_data_hint, refuse = abort_imputed
 )
 
-#' @exportS3Method loo::loo
+#' @export
 loo.gibbsite_imputed <- no_answer(
   "{.fn loo}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
 )
 
-#' @exportS3Method loo::waic
+#' @export
 waic.gibbsite_imputed <- no_answer(
   "{.fn waic}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed
@@ -200,7 +200,7 @@ loo_moment_match.gibbsite_imputed <- no_answer(
   refuse = abort_imputed
 )
 
-#' @exportS3Method loo::kfold
+#' @export
 kfold.gibbsite_imputed <- no_answer(
   "{.fn kfold}", different_data_hint, alist(x = , ... = ),
   refuse = abort_imputed

@@ -83,7 +83,7 @@
 #'   kfold(small, folds = folds, seed = 1), kfold(large, folds = folds, seed = 1)
 #' )
 #' @name kfold.gibbsite_fit
-#' @exportS3Method loo::kfold
+#' @export
 kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
                                by = c("observation", "group"),
                                cores = getOption("mc.cores", 1L), seed = NULL,

@@ -1,7 +1,7 @@
 # loo() and waic() of every fit that has log_lik(), and loo_moment_match().
 
 #' @rdname gmm-checks
-#' @exportS3Method loo::loo
+#' @export
 loo.gibbsite_fit <- function(x, ...) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
@@ -68,7 +68,7 @@ warn_pareto <- function(loo, model, draws, name, call) {
 }
 
 #' @rdname gmm-checks
-#' @exportS3Method loo::waic
+#' @export
 waic.gibbsite_fit <- function(x, ...) {
   log_lik <- rstantools::log_lik(x)
   out <- loo::waic(log_lik, ...)

@@ -251,7 +251,7 @@ log_lik.mh_sample <- function(object, log_lik, ..., ndraws = NULL) {
 log_lik.gibbs_sample <- log_lik.mh_sample
 
 #' @rdname mh-predict
-#' @exportS3Method loo::loo
+#' @export
 loo.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
   values <- log_lik.mh_sample(x, log_lik, ...)
@@ -259,18 +259,18 @@ loo.mh_sample <- function(x, log_lik, ...) {
 }
 
 #' @rdname mh-predict
-#' @exportS3Method loo::loo
+#' @export
 loo.gibbs_sample <- loo.mh_sample
 
 #' @rdname mh-predict
-#' @exportS3Method loo::waic
+#' @export
 waic.mh_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
   loo::waic(log_lik.mh_sample(x, log_lik, ...))
 }
 
 #' @rdname mh-predict
-#' @exportS3Method loo::waic
+#' @export
 waic.gibbs_sample <- waic.mh_sample
 
 #' @rdname mh-predict
