@@ -96,7 +96,7 @@
 #'
 #' # its steps turn round at every second time
 #' turning <- markov_chain(function(t) {
-#'   p <- as.matrix(chain)
+#'   p <- unname(as.matrix(chain))
 #'   if (t %% 2 == 0) p[3:1, 3:1] else p
 #' }, c("a", "b", "c"), initial = "a")
 #' state_after(turning, 0:3)
