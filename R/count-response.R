@@ -4,6 +4,20 @@
 
 count_families <- c("poisson", "negbinomial")
 
+# poisson, poisson() and poisson("log"), as glm() takes them, are "poisson".
+check_count_family <- function(family, call) {
+  known <- if (is.function(family) && identical(family, stats::poisson)) {
+    stats::poisson()
+  } else {
+    family
+  }
+  if (inherits(known, "family") && identical(known[["family"]], "poisson") &&
+        identical(known[["link"]], "log")) {
+    return("poisson")
+  }
+  check_choice(family, count_families, arg = "family", call = call)
+}
+
 events_response <- function(family) {
   structure(list(family = family, link = "log"), class = "count_response")
 }

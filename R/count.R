@@ -76,8 +76,8 @@
 #' @param formula A formula `y ~ x`, with offsets and bars if there are any. The
 #'   response has whole numbers from 0 to \eqn{2^{53}}{2^53}.
 #' @param data A data frame, list or environment with the variables.
-#' @param family `"poisson"` (default) or `"negbinomial"`. All methods of the fit
-#'   use it.
+#' @param family `"poisson"` (default; also `poisson` of stats) or
+#'   `"negbinomial"`. All methods of the fit use it.
 #' @param prior A [count_prior()].
 #' @param weights `NULL` or `n` numbers, 0 or more, not all 0.
 #' @param offset `NULL` or `n` numbers, added to the linear predictor.
@@ -145,7 +145,7 @@ gibbs_count <- function(formula, data, family = c("poisson", "negbinomial"),
   call <- rlang::current_env()
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
-  family <- check_choice(family, count_families)
+  family <- check_count_family(family, call)
   running <- running_of(call, keep_choices = character())
   user_call <- call_with_formula(match.call(), formula, "gibbs_count")
   action <- check_na_action(na_action, call)

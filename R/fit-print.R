@@ -2,9 +2,13 @@
 
 #' @rdname summary.gibbsite_fit
 #' @export
-print.gibbsite_fit <- function(x, ...) {
+print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
+                               ...) {
+  times <- check_flag(times)
   now <- current_fit(x)
-  if (!is.null(now)) return(print(now, ...))
+  if (!is.null(now)) return(print(now, times, ...))
+  old <- options(gibbsite.times = times)
+  on.exit(options(old))
   running <- fit_part(x, "running")
   model <- fit_part(x, "model")
   table <- judged(x, 1.01, 400, rlang::current_env())
@@ -90,9 +94,13 @@ seed_line <- function(x) {
     if (length(seeds) > 1) "Seeds " else "Seed ",
     paste(seeds, collapse = ", "),
     if (!is.null(running$rng_kind)) paste0(" (", running$rng_kind[1], ")"),
-    if (!is.null(elapsed)) paste0("; ", seconds_words(elapsed))
+    if (!is.null(elapsed) && shows_times()) {
+      paste0("; ", seconds_words(elapsed))
+    }
   )
 }
+
+shows_times <- function() !isFALSE(getOption("gibbsite.times"))
 
 # An interrupted run, and draws ahead of the shortest chain.
 surplus_line <- function(x) {

@@ -19,6 +19,10 @@
 #' [posterior::summarise_draws()] of the fit gives the measures of every column.
 #'
 #' @param object,x A fit.
+#' @param times `TRUE` (default) or `FALSE`: whether `print()` says how many
+#'   seconds the run took and more draws would take. Notes that must not change
+#'   when they are rendered again set `options(gibbsite.times = FALSE)`, which
+#'   also holds for warnings.
 #' @param variables `NULL` (default) for all stored quantities, or names of
 #'   columns or blocks, such as `c("mu", "log_lik")`, or of quantities of
 #'   [convergence()], such as `"weight[1]"` of a mixture.

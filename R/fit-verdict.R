@@ -184,7 +184,8 @@ chains_words <- function(which, chains) {
 }
 
 cost_words <- function(seconds) {
-  if (length(seconds) == 1 && is.finite(seconds) && seconds > 0) {
+  known <- length(seconds) == 1 && is.finite(seconds) && seconds > 0
+  if (known && shows_times()) {
     paste0(", about ", seconds_words(seconds))
   }
 }

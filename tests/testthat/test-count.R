@@ -231,6 +231,17 @@ test_that("the methods of regressions answer for counts", {
   }
 })
 
+test_that("the family may be that of glm()", {
+  data <- data.frame(y = c(3, 5, 2, 4), x = 1:4)
+  counts <- function(family) {
+    quietly(gibbs_count(y ~ x, data, family, draws = 5, burnin = 5, chains = 1,
+                        seed = 1, progress = FALSE))
+  }
+  plain <- as.matrix(counts("poisson"))
+  expect_identical(as.matrix(counts(poisson)), plain)
+  expect_identical(as.matrix(counts(poisson())), plain)
+})
+
 test_that("effects that the counts do not bound still mix", {
   data <- data.frame(y = c(3, 5, 2, 4, 0, 0, 0, 0), f = gl(2, 4))
   for (family in c("poisson", "negbinomial")) {
@@ -266,6 +277,8 @@ test_that("errors say what is wrong", {
     gibbs_count(flag ~ x, data)
     gibbs_count(cbind(y, z) ~ x, data)
     gibbs_count(y ~ x, data, family = "binomial")
+    gibbs_count(y ~ x, data, family = poisson("identity"))
+    gibbs_count(y ~ x, data, family = quasipoisson)
     gibbs_count(y ~ x, data, prior = logistic_prior())
     gibbs_count(y ~ x + (1 | g), data, prior = flat)
     gibbs_count(y ~ x, data, "negbinomial", prior = flat)

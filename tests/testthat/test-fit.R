@@ -861,3 +861,16 @@ test_that("functions of posterior change the draws of a fit", {
   }
   expect_identical(rstantools::nsamples(fit), 40L)
 })
+
+test_that("a fit is printed without times", {
+  fit <- quietly(gibbs_lm(dist ~ speed, datasets::cars, draws = 20, burnin = 5,
+                          chains = 2, seed = 1, progress = FALSE))
+  shown <- function(...) paste(capture.output(print(fit, ...)), collapse = "\n")
+  expect_match(shown(), "[0-9] s\\b")
+  expect_no_match(shown(times = FALSE), "[0-9] s\\b")
+  withr::local_options(gibbsite.times = FALSE)
+  expect_no_match(shown(), "[0-9] s\\b")
+  expect_match(shown(times = TRUE), "[0-9] s\\b")
+  expect_identical(getOption("gibbsite.times"), FALSE)
+  expect_gibbsite_error(print(fit, times = 2))
+})
