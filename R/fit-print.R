@@ -6,7 +6,7 @@ print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
                                ...) {
   times <- check_flag(times)
   now <- current_fit(x)
-  if (!is.null(now)) return(print(now, times, ...))
+  if (!is.null(now)) return(print(now, times))
   old <- options(gibbsite.times = times)
   on.exit(options(old))
   running <- fit_part(x, "running")
@@ -99,8 +99,6 @@ seed_line <- function(x) {
     }
   )
 }
-
-shows_times <- function() !isFALSE(getOption("gibbsite.times"))
 
 # An interrupted run, and draws ahead of the shortest chain.
 surplus_line <- function(x) {

@@ -183,6 +183,8 @@ chains_words <- function(which, chains) {
   paste(if (length(which) == 1L) "chain" else "chains", and_words(which))
 }
 
+shows_times <- function() !isFALSE(getOption("gibbsite.times"))
+
 cost_words <- function(seconds) {
   known <- length(seconds) == 1 && is.finite(seconds) && seconds > 0
   if (known && shows_times()) {
