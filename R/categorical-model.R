@@ -21,7 +21,7 @@ categorical_model <- function(frame, prior, call) {
   found <- describe_design(
     frame$x, columns, measure_columns(frame$x, used), call
   )
-  prior <- complete_category_priors(
+  prior <- complete_latent_priors(
     prior, frame$response$levels[-1L], found, layout, call
   )
   model <- categorical_model_of(frame, prior, layout)
@@ -447,12 +447,9 @@ model_fold_kinds.categories_model <- function(model) "observation"
 
 #' @exportS3Method
 model_fold.categories_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  train <- categorical_model_of(
-    without_rows(frame, rows), model$prior, model$layout
-  )
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    categorical_model_of(rest, model$prior, model$layout)
+  })
 }
 
 # ---- Groups ------------------------------------------------------------------

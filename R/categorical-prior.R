@@ -3,10 +3,10 @@
 
 # prior: a logistic_prior(), or a list of these. design: of describe_design();
 # layout: a list of hlm_design(), NULL without groups.
-complete_category_priors <- function(prior, categories, design, layout, call) {
+complete_latent_priors <- function(prior, categories, design, layout, call) {
   prior <- check_category_priors(prior, categories, call)
   structure(
-    lapply(prior, complete_category_prior, design, layout, call),
+    lapply(prior, complete_latent_prior, design, layout, call),
     class = c("categorical_prior", "gibbsite_prior")
   )
 }
@@ -34,23 +34,6 @@ check_category_priors <- function(prior, categories, call) {
     )
   }
   unclass(prior)[categories]
-}
-
-complete_category_prior <- function(prior, design, layout, call) {
-  done <- complete_logistic_prior(prior, design, call)
-  variance <- done$slope_variance
-  if (is.matrix(variance) || !all(is.finite(variance))) {
-    abort_argument(
-      "`slope_variance` of `prior` must hold finite variances, not a covariance
-       matrix or `Inf`.",
-      call = call
-    )
-  }
-  if (length(layout) > 0L) {
-    groups <- complete_group_fields(prior, layout, call)
-    done[names(groups)] <- groups
-  }
-  done
 }
 
 #' @export

@@ -386,10 +386,7 @@ model_fold_kinds.events_model <- function(model) "observation"
 
 #' @exportS3Method
 model_fold.events_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  train <- count_model_of(
-    without_rows(frame, rows), model$design$family, model$prior, model$layout
-  )
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    count_model_of(rest, model$design$family, model$prior, model$layout)
+  })
 }

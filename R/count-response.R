@@ -6,11 +6,7 @@ count_families <- c("poisson", "negbinomial")
 
 # poisson, poisson() and poisson("log"), as glm() takes them, are "poisson".
 check_count_family <- function(family, call) {
-  known <- if (is.function(family) && identical(family, stats::poisson)) {
-    stats::poisson()
-  } else {
-    family
-  }
+  known <- if (identical(family, stats::poisson)) family() else family
   if (inherits(known, "family") && identical(known[["family"]], "poisson") &&
         identical(known[["link"]], "log")) {
     return("poisson")

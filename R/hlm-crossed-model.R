@@ -453,12 +453,12 @@ model_fold_kinds.hlm_crossed_model <- function(model) "observation"
 
 #' @exportS3Method
 model_fold.hlm_crossed_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  rest <- without_rows(frame, rows)
-  used <- rows_used(rest)
-  # the prior of the intercept is at the means of the rows that are used
-  layout <- lapply(bar_frames(rest), hlm_design, used, rest$weights[used], NULL)
-  train <- hlm_crossed_model_of(rest, model$priors, layout)
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    used <- rows_used(rest)
+    # the prior of the intercept is at the means of the rows that are used
+    layout <- lapply(
+      bar_frames(rest), hlm_design, used, rest$weights[used], NULL
+    )
+    hlm_crossed_model_of(rest, model$priors, layout)
+  })
 }

@@ -164,15 +164,13 @@ set_data.hlm_crossed_t_model <- function(model, data,
 }
 
 fold_hlm_t <- function(model, held) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  rest <- without_rows(frame, rows)
-  used <- rows_used(rest)
-  # the prior of the intercept is at the means of the rows that are used
-  frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
-  layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
-  train <- hlm_t_model_again(model, rest, layout)
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    used <- rows_used(rest)
+    # the prior of the intercept is at the means of the rows that are used
+    frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
+    layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
+    hlm_t_model_again(model, rest, layout)
+  })
 }
 
 #' @exportS3Method

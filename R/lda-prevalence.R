@@ -111,7 +111,7 @@ design_of_documents <- function(formula, data, documents, call) {
       )
     }
   )
-  lacking <- which(rowSums(is.na(as.data.frame(lapply(frame, rows_na)))) > 0L)
+  lacking <- which(rowSums(is.na(frame)) > 0L)
   if (length(lacking) > 0L) {
     abort_argument(
       c("The covariates of document {lacking[[1L]]} are missing.",
@@ -130,11 +130,6 @@ design_of_documents <- function(formula, data, documents, call) {
     )
   }
   x
-}
-
-# NA where a row of a variable has one.
-rows_na <- function(v) {
-  ifelse(rowSums(is.na(as.matrix(v))) > 0L, NA, TRUE)
 }
 
 rows_of_documents <- function(data, documents, call) {

@@ -499,19 +499,9 @@ model_fold_kinds.lm_model <- function(model) "observation"
 
 #' @exportS3Method
 model_fold.lm_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  rest <- without_rows(frame, rows)
-  train <- lm_model_of(
-    rest, model$prior, centred_design(model$layout, rest), character()
-  )
-  fold_at_rows(model, train, rows)
-}
-
-# The frame with weight 0 for some rows, which then do not inform the
-# parameters.
-without_rows <- function(frame, rows) {
-  frame$weights <- frame$weights %||% rep(1, length(frame$y))
-  frame$weights[rows] <- 0
-  frame
+  fold_of_rows(model, held, function(rest) {
+    lm_model_of(
+      rest, model$prior, centred_design(model$layout, rest), character()
+    )
+  })
 }

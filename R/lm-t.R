@@ -102,13 +102,9 @@ set_data.lm_t_model <- function(model, data, call = rlang::caller_env()) {
 
 #' @exportS3Method
 model_fold.lm_t_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  rest <- without_rows(frame, rows)
-  train <- lm_t_model_of(
-    rest, model$prior, centred_design(model$layout, rest)
-  )
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    lm_t_model_of(rest, model$prior, centred_design(model$layout, rest))
+  })
 }
 
 # In the coefficients, sigma, nu and lambda.

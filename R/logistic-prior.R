@@ -160,6 +160,25 @@ as_logistic_prior <- function(prior) {
   )
 }
 
+# The prior of the coefficients of a model of latent responses, which has no
+# covariances between them, and of the groups of `layout`.
+complete_latent_prior <- function(prior, design, layout, call) {
+  done <- complete_logistic_prior(prior, design, call)
+  variance <- done$slope_variance
+  if (is.matrix(variance) || !all(is.finite(variance))) {
+    abort_argument(
+      "`slope_variance` of `prior` must hold finite variances, not a covariance
+       matrix or `Inf`.",
+      call = call
+    )
+  }
+  if (length(layout) > 0L) {
+    groups <- complete_group_fields(prior, layout, call)
+    done[names(groups)] <- groups
+  }
+  done
+}
+
 # A variance and a standard deviation of the same coefficients cannot both be
 # given. others: fields by name.
 check_one_width <- function(variance, others, arg, call) {

@@ -168,14 +168,10 @@ path_of <- function(trace, variables) {
   out
 }
 
-# Draws divided by their effective number, the largest of the columns; NA if one
-# never moved.
+# The longest autocorrelation time of the columns; NA if one never moved.
 time_of_steps <- function(draws) {
   draws <- draws[rowSums(is.na(draws)) == 0, , drop = FALSE]
-  if (nrow(draws) < 4L || any(apply(draws, 2L, function(x) all(x == x[1L])))) {
-    return(NA_real_)
-  }
-  max(apply(draws, 2L, function(x) length(x) / mean_ess(x)))
+  if (nrow(draws) < 4L) NA_real_ else max(autocorrelation_time(draws))
 }
 
 panel_words <- function(name, trace, path) {

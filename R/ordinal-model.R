@@ -306,12 +306,9 @@ model_fold_kinds.ordered_model <- function(model) "observation"
 
 #' @exportS3Method
 model_fold.ordered_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- which(rows_used(frame))[held]
-  train <- ordinal_model_of(
-    without_rows(frame, rows), model$prior, model$layout
-  )
-  fold_at_rows(model, train, rows)
+  fold_of_rows(model, held, function(rest) {
+    ordinal_model_of(rest, model$prior, model$layout)
+  })
 }
 
 # ---- Rows to predict ---------------------------------------------------------

@@ -71,20 +71,8 @@ complete_ordinal_prior <- function(prior, design, bars, call) {
     needed = needed_fields(ordinal_prior)
   )
   done <- unclass(
-    complete_logistic_prior(as_logistic_prior(prior), design, call)
+    complete_latent_prior(as_logistic_prior(prior), design, bars, call)
   )
-  variance <- done$slope_variance
-  if (is.matrix(variance) || !all(is.finite(variance))) {
-    abort_argument(
-      "`slope_variance` of `prior` must hold finite variances, not a covariance
-       matrix or `Inf`.",
-      call = call
-    )
-  }
-  if (length(bars) > 0L) {
-    groups <- complete_group_fields(prior, bars, call)
-    done[names(groups)] <- groups
-  }
   structure(
     c(done, list(
       threshold_sd = prior$threshold_sd %||% 5,

@@ -156,16 +156,10 @@ merged_counts <- function(ratings, positive, events, arg) {
 }
 
 say_uncounted <- function(ratings, arg) {
-  without <- c(
-    user = length(ratings$users) - count_distinct(ratings$user),
-    item = length(ratings$items) - count_distinct(ratings$item)
-  )
-  without <- without[without > 0]
-  if (length(without) > 0) {
-    lacking <- and_words(paste0(
-      without, " ", names(without), ifelse(without == 1, "", "s")
-    ))
-    count <- sum(without)
+  without <- count_unrated(ratings)
+  count <- without$count
+  if (count > 0) {
+    lacking <- without$words
     inform_gibbsite(
       c(i = "{lacking} of {.arg {arg}} {cli::qty(count)}{?has/have} no count:
              all counts of {?it/them} are taken as 0."),

@@ -123,17 +123,23 @@ leave_unobserved_out <- function(parts, arg) {
   parts[intersect(kept, names(parts))]
 }
 
-say_unrated <- function(ratings) {
+# How many users and items have no rating: list(count, words).
+count_unrated <- function(ratings) {
   without <- c(
     user = length(ratings$users) - count_distinct(ratings$user),
     item = length(ratings$items) - count_distinct(ratings$item)
   )
   without <- without[without > 0]
-  if (length(without) > 0) {
-    lacking <- and_words(paste0(
-      without, " ", names(without), ifelse(without == 1, "", "s")
-    ))
-    count <- sum(without)
+  list(count = sum(without), words = and_words(paste0(
+    without, " ", names(without), ifelse(without == 1, "", "s")
+  )))
+}
+
+say_unrated <- function(ratings) {
+  without <- count_unrated(ratings)
+  count <- without$count
+  if (count > 0) {
+    lacking <- without$words
     inform_gibbsite(
       c(i = "{lacking} {cli::qty(count)}{?has/have} no rating: predictions for
              {?it/them} come from the prior, and from features if there are

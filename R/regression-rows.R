@@ -381,6 +381,21 @@ fold_at_rows <- function(model, train, rows) {
   list(train = train, test = test)
 }
 
+# The frame with weight 0 for some rows, which then do not inform the
+# parameters.
+without_rows <- function(frame, rows) {
+  frame$weights <- frame$weights %||% rep(1, length(frame$y))
+  frame$weights[rows] <- 0
+  frame
+}
+
+# The same for the rows of `held`, among those that are used: train_of(rest) is
+# the model of a frame in which they have weight 0.
+fold_of_rows <- function(model, held, train_of) {
+  rows <- which(rows_used(model$frame))[held]
+  fold_at_rows(model, train_of(without_rows(model$frame, rows)), rows)
+}
+
 # ---- The linear predictor ---------------------------------------------------
 
 # o + x'b + sum z'u of each row of a frame.

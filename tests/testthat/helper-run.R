@@ -184,6 +184,24 @@ longer <- function(fit, draws, ...) {
   quietly(gibbsite::extend(fit, draws, progress = FALSE, ...))
 }
 
+# A run in pieces, a thinned one, one from a checkpoint and one without its data
+# have the bits of one run. run(draws, ...): a fit of two chains.
+expect_same_pieces <- function(run) {
+  long <- run(60)
+  same <- function(fit) {
+    testthat::expect_identical(as.matrix(longer(fit, 40)), as.matrix(long))
+  }
+  same(run(20))
+  thinned <- as.matrix(run(30, thin = 2))
+  testthat::expect_identical(
+    unname(thinned[1:30, ]), unname(as.matrix(long[[1]])[2 * (1:30), ])
+  )
+  place <- file.path(withr::local_tempdir(), "run")
+  run(20, checkpoint = place)
+  same(resumed(place))
+  same(run(20, keep_data = FALSE))
+}
+
 resumed <- function(path, ...) {
   quietly(gibbsite::resume(path, progress = FALSE, ...))
 }

@@ -71,18 +71,7 @@ test_that("pieces, thinning, extend() and resume() give the same bits", {
         seed = 1, progress = FALSE, ...
       ))
     }
-    long <- run(60)
-    expect_identical(as.matrix(longer(run(20), 40)), as.matrix(long))
-    thinned <- as.matrix(run(30, thin = 2))
-    expect_identical(
-      unname(thinned[1:30, ]), unname(as.matrix(long[[1]])[2 * (1:30), ])
-    )
-    place <- file.path(withr::local_tempdir(), "run")
-    run(20, checkpoint = place)
-    again <- quietly(resume(place, progress = FALSE))
-    expect_identical(as.matrix(longer(again, 40)), as.matrix(long))
-    bare <- run(20, keep_data = FALSE)
-    expect_identical(as.matrix(longer(bare, 40)), as.matrix(long))
+    expect_same_pieces(run)
   }
 })
 

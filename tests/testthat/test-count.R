@@ -63,21 +63,7 @@ test_that("pieces, thinning, extend() and resume() give the same bits", {
       burnin = 10, thin = thin, chains = 2, seed = 1, progress = FALSE, ...
     ))
   }
-  long <- run(60)
-  expect_identical(as.matrix(longer(run(20), 40)), as.matrix(long))
-  thinned <- as.matrix(run(30, thin = 2))
-  expect_identical(
-    unname(thinned[1:30, ]), unname(as.matrix(long[[1]])[2 * (1:30), ])
-  )
-  folder <- withr::local_tempdir()
-  place <- file.path(folder, "run")
-  run(20, checkpoint = place)
-  expect_identical(
-    as.matrix(quietly(extend(resume(place), 40, progress = FALSE))),
-    as.matrix(long)
-  )
-  lean <- run(20, keep_data = FALSE)
-  expect_identical(as.matrix(longer(lean, 40)), as.matrix(long))
+  expect_same_pieces(run)
 })
 
 test_that("a weight counts a row so often, and an exposure is an offset", {
