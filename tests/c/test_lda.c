@@ -85,19 +85,19 @@ static fixture new_case(lda_method method, size_t documents, size_t terms,
     word[i] = 1 + (int)(u * u * u * (double)terms);
     z[i] = (uint16_t)(unif_rand() * (double)k);
   }
-  const lda_data data = {n,
-                         documents,
-                         terms,
-                         k,
-                         word,
-                         f.start,
-                         method,
-                         sampled ? uniform : alpha,
-                         sampled ? gamma : eta,
-                         1,
-                         1,
-                         1,
-                         1};
+  const lda_data data = {.n = n,
+                         .documents = documents,
+                         .terms = terms,
+                         .k = k,
+                         .word = word,
+                         .start = f.start,
+                         .method = method,
+                         .alpha = sampled ? uniform : alpha,
+                         .eta = sampled ? gamma : eta,
+                         .keep_theta = 1,
+                         .keep_phi = 1,
+                         .keep_z = 1,
+                         .keep_labels = 1};
   f.data = data;
   f.state.z = z;
   f.state.alpha = sampled ? f.alpha : NULL;
