@@ -171,7 +171,7 @@ response_draw.categories_response <- function(response, eta, size, scale) {
   }
   out <- share
   rest <- rep(size, each = nrow(eta))
-  left <- 1
+  left <- rep(1, length(rest))
   for (k in seq_len(count)) {
     own <- if (k == count) 1 else pmin(1, as.vector(share[, , k]) / left)
     # of NA, which a missing predictor gives, R's function warns

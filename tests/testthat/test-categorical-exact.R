@@ -132,6 +132,8 @@ category_quantities <- function(model, state) {
     share = colMeans(counts), own = tanh(b[[1]]) * counts[1, 2],
     slope = colMeans(counts[, -1] * model$frame$x[, 2]),
     u = tanh(state$u[seq_len(min(2, length(state$u)))]),
+    # the first row is of the first group
+    group = if (length(state$u) > 0) tanh(state$u[[1]]) * counts[1, 2],
     log_sd = if (length(state$factor) > 0) log(state$factor[[1]])
   )
 }
