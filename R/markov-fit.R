@@ -32,7 +32,7 @@
 #' @param order Whole number, at least 1: how many of the last states the next
 #'   one depends on. Counts are of order 1.
 #' @param prior \eqn{a_{ij}}{a_ij}: a number above 0 (default 0.5), or a matrix
-#'   of numbers of at least 0 with a row for each state or tuple and a column for
+#'   of numbers from 0 to 1e100 with a row for each state or tuple and a column for
 #'   each state. 0 makes a step impossible that is not in the data.
 #' @param draws,chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent; default 1000 in each.
@@ -227,6 +227,9 @@ state_sequences <- function(x, call) {
       levels <- if (all(lengths(levels) > 0L)) list(sort(unlist(levels)))
     }
     levels <- unlist(levels)
+    if (length(x) == 0L || nrow(x) == 0L) {
+      abort_argument("{.arg sequences} has no sequence.", call = call)
+    }
     rows <- nrow(x)
     x <- matrix(unlist(lapply(x, function(column) {
       as.character(check_sequence(column, call))
@@ -258,6 +261,18 @@ check_sequence <- function(x, call) {
        sequence, or a table of counts", FALSE, "sequences", call
     )
   }
+  if (length(dim(x)) > 2L) {
+    abort_expected(
+      x, "a matrix with a row for each sequence", FALSE, "sequences", call
+    )
+  }
+  if (length(x) > .Machine$integer.max) {
+    abort_argument(
+      "{.arg sequences} must have 2^31 - 1 states at most, not
+       {digits(length(x))}.",
+      call = call
+    )
+  }
   if (is.character(x)) check_text(x, "sequences", call)
   if (is.numeric(x) && any(is.infinite(x))) {
     abort_argument("{.arg sequences} must have finite numbers.", call = call)
@@ -270,6 +285,13 @@ sequence_states <- function(sequences, states, call) {
     values <- unlist(lapply(sequences, function(x) {
       if (is.factor(x)) levels(x) else unique(x[!is.na(x)])
     }))
+    if (any(values == "", na.rm = TRUE)) {
+      abort_argument(
+        c("{.arg sequences} must not have an empty text as a state.",
+          i = "A missing state is {.code NA}."),
+        call = call
+      )
+    }
     states <- unique(values)
     # the order of a factor, if all sequences have it
     if (!identical(unique(lapply(sequences, levels)), list(states))) {
@@ -285,8 +307,11 @@ sequence_states <- function(sequences, states, call) {
         call = call
       )
     }
-  } else if (!is_plain_choice(states) && !is.factor(states)) {
-    abort_expected(states, "NULL or names of the states", FALSE, "states", call)
+  } else if (!is_plain_choice(states) && !is.factor(states) ||
+               length(states) > 10000L) {
+    abort_expected(
+      states, "NULL or names of 10,000 states at most", FALSE, "states", call
+    )
   }
   states <- as.character(states)
   check_text(states, "states", call)
@@ -329,14 +354,15 @@ check_transition_prior <- function(prior, counted, call) {
         call = call
       )
     }
-    wrong <- !is.finite(prior) | prior < 0
+    wrong <- is.na(prior) | prior < 0 | prior > 1e100
     abort_elements(
-      as.vector(wrong), as.vector(prior), "prior", "numbers of at least 0", call
+      as.vector(wrong), as.vector(prior), "prior", "numbers from 0 to 1e100",
+      call
     )
     weight <- matrix(as.double(prior), size[[1L]])
   } else {
-    prior <- check_number(prior, lower = 0, lower_open = TRUE, arg = "prior",
-                          call = call)
+    prior <- check_number(prior, lower = 0, lower_open = TRUE, upper = 1e100,
+                          arg = "prior", call = call)
     weight <- matrix(prior, size[[1L]], size[[2L]])
   }
   none <- which(rowSums(weight + counted$counts) == 0)

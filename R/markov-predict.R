@@ -121,7 +121,9 @@ simulate.fit_markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   check_unlocked(call)
   nsim <- check_count(nsim)
   n <- check_count(n, 0, max = 2^53)
-  check_result_size(c(n + 1, nsim), "states x paths", "{.arg n}", call)
+  check_result_size(
+    c(n + 1, nsim), "states x paths", "{.arg n} or {.arg nsim}", call
+  )
   model <- fit_part(object, "model")
   counts <- posterior_shape(model, call) - model$prior$weight
   start <- check_initial(initial, model$tuples, "initial", call) %||%

@@ -118,7 +118,9 @@ simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   nsim <- check_count(nsim)
   n <- check_count(n, 0, max = 2^53)
   check_times(n, object, call)
-  check_result_size(c(n + 1, nsim), "states x paths", "{.arg n}", call)
+  check_result_size(
+    c(n + 1, nsim), "states x paths", "{.arg n} or {.arg nsim}", call
+  )
   states <- states_of(object)
   size <- length(states)
   start <- check_initial(initial, states, "initial", call) %||%

@@ -120,6 +120,8 @@ check_square_size <- function(size, copies, what, fewer, call) {
 # "1,000 x 20"
 size_words <- function(size) {
   words <- format(size, big.mark = ",", trim = TRUE, scientific = FALSE)
+  vast <- size >= 1e15
+  words[vast] <- format(size[vast], digits = 3)
   paste(words, collapse = " x ")
 }
 

@@ -67,7 +67,8 @@ check_none_empty <- function(name, empty, hint, call) {
   if (length(empty) > 0L) {
     abort_argument(
       c("{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
-         {cli::qty(empty)}{?has/have} no observations.",
+         {cli::qty(empty)}{?has/have} no observations in the rows that
+         {.arg subset} and {.arg na_action} keep.",
         i = hint),
       call = call, class = "empty"
     )

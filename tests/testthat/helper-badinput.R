@@ -400,7 +400,9 @@ hostile_bases <- function(o) {
       list(formula = value ~ user + item, data = o$ratings, rank = 2), short
     ),
     pmf_prior = list(),
-    rank_measures = fit("gibbs_pmf", held_out = data.frame(user = 1, item = 4)),
+    rank_measures = fit(
+      "gibbs_pmf", held_out = data.frame(user = 1, item = 4, value = 2)
+    ),
     similar_items = fit("gibbs_pmf", item = 2),
     similar_users = fit("gibbs_pmf", user = 2),
     sim_pmf = list(users = 3, items = 3, rank = 1),
@@ -1006,7 +1008,13 @@ taken_values <- list(
   re_formula = "na", allow_new_levels = "true",
   compare_k.relevant = c(positive, "zero"),
   laplace_logistic.formula.na_action = "null", gibbs_hlm.na_action = "null",
-  gibbs_hlm.contrasts = "empty_list",
+  gibbs_hlm.contrasts = "empty_list", gibbs_categorical.na_action = "null",
+  gibbs_categorical.contrasts = "empty_list",
+  fit_markov_chain.sequences = c(
+    vectors, "bad_utf8_names", "wide_frame", "text_matrix", "nan_matrix"
+  ),
+  fit_markov_chain.prior = c("half", "tiny", "indefinite"),
+  fit_markov_chain.draws = "null", rank_measures.k = vectors,
   # any numbers that are not missing, logical ones too, are data of the C code;
   # its page says so
   native_density.data = c(
@@ -1056,7 +1064,8 @@ taken_values <- list(
   print.gibbsite_summary.n = c("huge", "inf"),
   print.laplace_summary.n = c("huge", "inf"),
   gibbs_matrix.joint = c("indefinite", "array"), tolerance = c("zero", "tiny"),
-  labels = "true", state_after.n = c("zero", "named_numbers"), simulate.markov_chain.n = "zero",
+  labels = "true", state_after.n = c("zero", "named_numbers"),
+  simulate.markov_chain.n = "zero",
   predict.fit_markov_chain.n = c("zero", "named_numbers"),
   simulate.fit_markov_chain.n = "zero",
   first_passage.target = c(vectors, "bad_utf8_names"),
@@ -1067,7 +1076,8 @@ taken_values <- list(
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
   name_topics.names = "null",
-  plot.gibbsite_laplace.type = "null", plot.gibbs_lda.type = "null",
+  plot.fit_markov_chain.type = "null", plot.gibbsite_laplace.type = "null",
+  plot.gibbs_lda.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
   users = c(vectors, "bad_utf8_names"), weights = vectors,
