@@ -62,19 +62,24 @@ state_of_topics <- function(fit) {
   pooled <- pooled_topics(model, "phi", topics, chain_sizes(fit), matched)
   list(
     agreement = if (several) topic_agreement(fit, topics, matched),
-    pooled = pooled, switched = switched_lines(pooled$switched)
+    pooled = pooled,
+    switched = if (!hardly_begun(fit)) switched_lines(pooled$switched)
   )
 }
+
+# Topics form in the first sweeps: before, they are neither the same nor others.
+hardly_begun <- function(fit) stats::end(fit) < 100
 
 # What several chains have in common, and the one advice that goes with it,
 # whichever quantity has not converged and for whichever reason.
 #' @exportS3Method
 model_cause.lda_model <- function(model, fit, table, cause) {
   state <- state_of_topics(fit)
-  if (is.null(state$agreement) || identical(cause$kind, "climbing")) {
+  same <- state$agreement$affinity >= same_topic
+  if (is.null(state$agreement) || identical(cause$kind, "climbing") ||
+        hardly_begun(fit) && !all(same)) {
     return(cause)
   }
-  same <- state$agreement$affinity >= same_topic
   more <- if (all(same) && is.null(state$switched)) more_draws(table) else 0
   list(
     kind = "topics", variable = table$variable[which.max(distances(table))],

@@ -53,5 +53,3 @@ right("two grouping factors", {
   fit <- quick(gibbs_hlm, mpg ~ wt + (1 | g) + (1 | am), d)
   identical(names(coef(fit)), c("g", "am"))
 })
-refused("two grouping factors of successes",
-        loud(gibbs_logistic, am ~ (1 | g) + (1 | gear), d), says = "lme4")
