@@ -222,7 +222,9 @@ begin_checkpoint <- function(checkpoint, job) {
     abort_state("the directory holds other files")
   }
   remove_leftovers(path)
-  value <- list(model = job$model, running = job$running, call = job$call)
+  value <- list(
+    model = model_to_store(job$model), running = job$running, call = job$call
+  )
   run <- unique_token(this_process(), path)
   top <- file.path(path, "data.rds")
   begun <- FALSE
@@ -244,6 +246,8 @@ begin_checkpoint <- function(checkpoint, job) {
 
 write_chain <- function(checkpoint, job, k, run) {
   chain <- job$chains[[k]]
+  # before any file is written: other processes may hold parts of the state
+  state <- state_to_store(job$model, chain$state)
   folder <- file.path(checkpoint$path, paste0("chain-", k))
   dir.create(folder, showWarnings = FALSE)
   files <- checkpoint$written[[k]]
@@ -260,7 +264,7 @@ write_chain <- function(checkpoint, job, k, run) {
   }
   path <- file.path(folder, "state.rds")
   value <- list(
-    state = chain$state, rng = chain$rng, drawn = chain$drawn,
+    state = state, rng = chain$rng, drawn = chain$drawn,
     seconds = chain$seconds, files = files
   )
   value$from <- chain$from

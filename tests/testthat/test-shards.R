@@ -245,3 +245,113 @@ test_that("what shards cannot do is refused, with the reason", {
   corpus$cluster$process$pid <- 0L
   expect_error(on_shards(fit, mean), class = "gibbsite_error_worker")
 })
+
+# A run in `folder` that Ctrl-C ends in its n-th segment of one sweep.
+stopped_run <- function(x, folder, n, ...) {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0,
+    gibbsite.on_interrupt = "return"
+  )
+  ask <- asNamespace("gibbsite")$exchange
+  count <- 0
+  local_object("exchange", function(cluster, task, ...) {
+    count <<- count + (task == "end_segment")
+    if (task == "end_segment" && count == n) rlang::interrupt()
+    ask(cluster, task, ...)
+  })
+  expect_warning(
+    fit_corpus(x, checkpoint = folder, ...),
+    class = "gibbsite_warning_interrupted"
+  )
+  folder
+}
+
+resumed <- function(folder, data, ...) {
+  quiet_fit(resume(folder, data = data, progress = FALSE, ...))
+}
+
+test_that("a run goes on where it is resumed", {
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  two <- gibbsite::scatter(cl, x, shards = 3, empty = "keep")
+  one <- gibbsite::scatter(cl[1], x, shards = 5, empty = "keep")
+  sampled <- list(
+    thin = 2, draws = 5, burnin = 6, chains = 2,
+    prior = lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5))
+  )
+  fit <- function(x, ...) do.call(fit_corpus, c(list(x), sampled, list(...)))
+  alone <- fit(x, empty = "keep")
+  in_shards <- fit(corpus_here(x))
+  # in burn-in, between two kept sweeps, after one
+  for (n in c(5, 20, 23)) {
+    root <- withr::local_tempdir()
+    folders <- file.path(root, c("two", "alone", "one", "here"))
+    do.call(stopped_run, c(list(two, folders[[1]], n), sampled))
+    for (folder in folders[-1]) {
+      dir.create(folder)
+      file.copy(list.files(folders[[1]], full.names = TRUE), folder,
+                recursive = TRUE)
+    }
+    expect_true(identical_fit(resumed(folders[[1]], two), in_shards))
+    expect_true(identical_fit(resumed(folders[[2]], x), alone))
+    expect_true(identical_fit(resumed(folders[[3]], one), in_shards))
+    expect_true(identical_fit(resumed(folders[[4]], corpus_here(x)), in_shards))
+  }
+  # whole runs
+  expect_true(identical_fit(resumed(folders[[2]], x), alone))
+  expect_true(identical_fit(resumed(folders[[3]], two), in_shards))
+  expect_identical(shares_of(resumed(folders[[4]], one)), shares_of(in_shards))
+})
+
+test_that("a run of one machine goes on in shards, and back", {
+  x <- shard_documents()
+  alone <- fit_corpus(x, empty = "keep", draws = 8)
+  folder <- file.path(withr::local_tempdir(), "run")
+  withr::with_options(
+    list(gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"),
+    {
+      sweep <- asNamespace("gibbsite")$topic_sweeps
+      count <- 0
+      local_object("topic_sweeps", function(...) {
+        count <<- count + 1
+        if (count == 7) rlang::interrupt()
+        sweep(...)
+      })
+      suppressWarnings(
+        fit_corpus(x, empty = "keep", draws = 8, checkpoint = folder)
+      )
+    }
+  )
+  expect_identical(
+    common_bits(resumed(folder, corpus_here(x))), common_bits(alone)
+  )
+  expect_true(identical_fit(resumed(folder, NULL), alone))
+})
+
+test_that("a checkpoint in shards needs its documents", {
+  x <- shard_documents()
+  folder <- file.path(withr::local_tempdir(), "run")
+  corpus <- corpus_here(x)
+  fit <- fit_corpus(corpus, checkpoint = folder)
+  # no words are stored
+  expect_lt(file.size(file.path(folder, "data.rds")), 8 * nrow(x) + 12000)
+  y <- x[, 40:1]
+  dimnames(y) <- dimnames(x)
+  collapsed <- file.path(withr::local_tempdir(), "collapsed")
+  quiet_fit(gibbs_lda(
+    x, 4, empty = "keep", draws = 2, burnin = 2, chains = 1, progress = FALSE,
+    checkpoint = collapsed
+  ))
+  expect_gibbsite_error({
+    resume(folder, progress = FALSE)
+    resume(folder, data = y, progress = FALSE)
+    resume(folder, data = corpus_here(y), progress = FALSE)
+    resume(collapsed, data = corpus, progress = FALSE)
+  }, "gibbsite_error_argument")
+  expect_true(identical_fit(resumed(folder, corpus), fit))
+  # a fit goes on to a checkpoint
+  longer <- file.path(withr::local_tempdir(), "longer")
+  whole <- fit_corpus(corpus_here(x), draws = 9)
+  quiet_fit(extend(fit, 3, checkpoint = longer, progress = FALSE))
+  expect_true(identical_fit(resumed(longer, corpus_here(x)), whole))
+})
