@@ -16,7 +16,8 @@
 #' worker, and `cores` has no effect. In a sweep each worker gets \eqn{\phi} and
 #' answers with counts, `4 * k * terms` bytes each way. So a cluster pays if its
 #' workers' share of the documents takes much longer than this: with many tokens
-#' for each term and topic. The session needs memory for some copies of `k *
+#' for each term and topic. Above 5 million numbers a message says how much is
+#' sent. The session needs memory for some copies of `k *
 #' terms` numbers; the documents, their topics and their shares stay with the
 #' workers.
 #'
@@ -36,7 +37,11 @@
 #'
 #' A worker that ends takes its shards with it: the run then ends with an error
 #' of class `gibbsite_error_chain` that names the machine. With a checkpoint, the
-#' run goes on by `resume()` with a new cluster.
+#' run goes on by `resume()` with a new cluster. A machine that has stopped
+#' without ending its connection is silent. The run waits for it until Ctrl-C, or
+#' for `options(gibbsite.worker_seconds = )` (see [running]). After Ctrl-C the
+#' cluster is as good as before. Only a second Ctrl-C during one message gives
+#' the cluster up.
 #'
 #' The fit has the topics, but not the shares of the documents: `keep = "theta"`
 #' and `keep = "z"` are refused, [topic_estimates()] has no `theta`, and methods
@@ -116,7 +121,7 @@ shards <- function(cl, files, read, vocabulary = NULL,
   })
   found <- exchange(
     cluster, "read_shards",
-    list(id, with_own_objects(read), vocabulary, empty), each, call
+    list(id, with_own_objects(read), vocabulary, empty), each, call, Inf
   )
   settle_corpus(cluster, id, worker, found, "files", call)
 }
@@ -291,7 +296,7 @@ on_shards <- function(fit, f, ...) {
   values <- exchange(
     corpus$cluster, "run_on_shards",
     list(corpus$id, states, order, lean, with_own_objects(f), list(...)),
-    call = call
+    call = call, seconds = Inf
   )
   unlist(values, recursive = FALSE)
 }

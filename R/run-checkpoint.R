@@ -151,15 +151,19 @@ write_checkpoint <- function(job, force = FALSE) {
   if (is.null(checkpoint) || (!force && now() < checkpoint$due)) {
     return(job)
   }
-  writing(
+  written <- writing(
     checkpoint, write_chains(checkpoint, job),
     job$options$checkpoint_seconds
   )
+  if (!written && job$outcome == "done") {
+    job$outcome <- "interrupted"
+  }
   job
 }
 
 # Evaluates `code`, which writes.  A failure is a warning, once, and the run
-# goes on.
+# goes on.  FALSE: an interrupt ended it.  (They are suspended, but the wait for
+# parts of a state that other processes hold allows them.)
 writing <- function(checkpoint, code, least) {
   began <- now()
   ignored <- .Call(C_file_size_signal, TRUE)
@@ -171,8 +175,12 @@ writing <- function(checkpoint, code, least) {
       })
       NULL
     },
-    error = function(cnd) cnd
+    error = function(cnd) cnd,
+    interrupt = function(cnd) cnd
   )
+  if (inherits(problem, "interrupt")) {
+    return(FALSE)
+  }
   if (!is.null(problem) && !checkpoint$warned) {
     checkpoint$warned <- TRUE
     rlang::warn(
@@ -191,7 +199,7 @@ writing <- function(checkpoint, code, least) {
   checkpoint$due <- max(
     now() + least, checkpoint$opened + 20 * (checkpoint$spent + 2 * spent)
   )
-  invisible()
+  TRUE
 }
 
 write_chains <- function(checkpoint, job) {
