@@ -38,9 +38,9 @@ say_traffic <- function(model) {
     mb <- format_number(round(4 * cells / 1e6))
     inform_gibbsite(
       c(
-        i = "In each sweep {mb} MB go to each of {workers} worker{?s}, and as much
-             comes back: {.arg k} x terms is {million} million numbers of 4
-             bytes.",
+        i = "In each sweep {mb} MB go to each of {workers} worker{?s}, and as
+             much comes back: {.arg k} x terms is {million} million numbers of
+             4 bytes.",
         i = "A cluster pays only if the workers draw for much longer than this
              takes: see {.fn shards}."
       ),
@@ -177,7 +177,8 @@ topic_sweeps.lda_shards_model <- function(model, state, n, control) {
   corpus <- model$corpus
   exchange(
     corpus$cluster, "begin_segment", list(
-      corpus$id, state$key, state$ticket, state$kept == 0, shard_settings(model),
+      corpus$id, state$key, state$ticket, state$kept == 0,
+      shard_settings(model),
       lapply(corpus$blocks$shard, `[[`, "start")
     )
   )
