@@ -12,6 +12,8 @@
 open_cluster <- function(nodes, call) {
   cluster <- new.env(parent = emptyenv())
   cluster$nodes <- nodes
+  # the workers may still owe answers to requests for another corpus
+  cluster$token <- unique_token(this_process())
   cluster$number <- 0
   cluster$process <- this_process()
   cluster$machines <- vapply(nodes, machine_of, "")
@@ -28,31 +30,38 @@ worker_count <- function(cluster) max(1L, length(cluster$nodes))
 
 # The value of `task`, the name of a function of this package, in each worker.
 # Its arguments: `common`, and those in each[[worker]]. An error of a worker is
-# raised when all have answered.
+# raised when all have answered, or after `seconds`.
 exchange <- function(cluster, task, common = list(), each = NULL,
-                     call = rlang::caller_env()) {
-  check_connected(cluster, call)
-  cluster$number <- cluster$number + 1
-  workers <- seq_len(worker_count(cluster))
-  requests <- lapply(workers, function(w) {
-    list(cluster$number, task, c(common, each[[w]]))
+                     call = rlang::caller_env(),
+                     seconds = gibbsite_option("worker_seconds", call)) {
+  arguments <- lapply(seq_len(worker_count(cluster)), function(w) {
+    list(task, c(common, each[[w]]))
   })
-  if (is.null(cluster$nodes)) {
-    answers <- list(do.call(serve, requests[[1L]], quote = TRUE))
-  } else {
-    for (w in workers) {
-      reached(cluster, w, send_request(cluster$nodes[[w]], requests[[w]]), call)
-    }
-    answers <- lapply(workers, function(w) {
-      reached(
-        cluster, w, receive_answer(cluster$nodes[[w]], cluster$number), call
-      )
-    })
-  }
-  for (w in workers) {
+  answers <- ask_workers(cluster, serve, arguments, call, seconds)
+  for (w in seq_along(answers)) {
     raise_failure(cluster, w, answers[[w]]$failure, call)
   }
   lapply(answers, `[[`, "value")
+}
+
+# The value of f(number, ...), a list with the number of the request, in each
+# worker, with arguments[[worker]].
+ask_workers <- function(cluster, f, arguments, call, seconds) {
+  check_connected(cluster, call)
+  cluster$number <- cluster$number + 1
+  number <- paste(cluster$token, cluster$number)
+  nodes <- cluster$nodes
+  if (is.null(nodes)) {
+    return(list(do.call(f, c(number, arguments[[1L]]), quote = TRUE)))
+  }
+  for (w in seq_along(nodes)) {
+    reached(cluster, w, whole_message(
+      send_request(nodes[[w]], f, c(number, arguments[[w]]))
+    ), call)
+  }
+  lapply(seq_along(nodes), function(w) {
+    reached(cluster, w, receive_answer(nodes[[w]], number, seconds), call)
+  })
 }
 
 # A worker's part. An interrupt that reaches the worker is an answer, too.
@@ -65,52 +74,86 @@ serve <- function(number, task, arguments) {
       get(task, envir = asNamespace("gibbsite")), arguments, quote = TRUE
     )),
     error = failed,
-    interrupt = function(cnd) {
-      list(failure = list(message = "It was interrupted.", class = character()))
-    }
+    interrupt = function(cnd) list(failure = list(class = "interrupt"))
   )
   c(list(number = number), value)
 }
 
 of_parallel <- function(name) get(name, envir = asNamespace("parallel"))
 
-send_request <- function(node, request) {
-  of_parallel("sendCall")(node, serve, request)
+send_request <- function(node, f, arguments) {
+  of_parallel("sendCall")(node, f, arguments)
 }
 
-# Waits where an interrupt cannot cut an answer in two.
-receive_answer <- function(node, number) {
+# An interrupt ends the wait for an answer.
+receive_answer <- function(node, number, seconds) {
+  last <- now() + seconds
   repeat {
     if (inherits(node, c("SOCKnode", "SOCK0node"))) {
-      while (!socketSelect(list(node$con), timeout = 60)) NULL
+      while (!socketSelect(list(node$con), timeout = wait_until(last))) {
+        if (now() >= last) {
+          abort_state("it was silent for {format_number(seconds)} seconds")
+        }
+      }
     }
-    answer <- of_parallel("recvResult")(node)
+    answer <- whole_message(of_parallel("recvResult")(node))
     if (is.list(answer) && identical(answer[["number"]], number)) {
       return(answer)
     }
   }
 }
 
+wait_until <- function(last) max(0, min(60, last - now()))
+
+# Evaluates `code`, which sends or receives one message. An interrupt is raised
+# when this is done, since the rest of a message would be taken for the next
+# one. The second interrupt gives the worker up.
+whole_message <- function(code) {
+  interrupts <- 0
+  value <- tryCatch(
+    withCallingHandlers(code, interrupt = function(cnd) {
+      interrupts <<- interrupts + 1
+      if (interrupts == 1) tryInvokeRestart("resume")
+    }),
+    interrupt = function(cnd) abort_state("a message was cut by an interrupt")
+  )
+  if (interrupts > 0) rlang::interrupt()
+  value
+}
+
 # Evaluates `code`, which talks to worker w.
 reached <- function(cluster, w, code, call) {
   tryCatch(code, error = function(cnd) {
-    reason <- sub("[.]$", "", conditionMessage(cnd))
-    abort_state(
-      c(
-        "Worker {w} of the cluster (on {cluster$machines[[w]]}) does not answer:
-         {reason}.",
-        i = "A worker that has ended takes its documents with it: make a new
-             cluster, and give it the documents again."
-      ),
-      call = call, class = "worker", worker = w,
-      machine = cluster$machines[[w]]
-    )
+    reason <- sub("[.]$", "", cli::ansi_strip(conditionMessage(cnd)))
+    cluster$lost <- list(worker = w, reason = reason)
+    abort_lost(cluster, call)
   })
+}
+
+# After this no request is made: the next answers would be unknown ones, and a
+# worker that is silent would not answer the next one either.
+abort_lost <- function(cluster, call) {
+  w <- cluster$lost$worker
+  abort_state(
+    c(
+      "Worker {w} of the cluster (on {cluster$machines[[w]]}) does not answer:
+       {cluster$lost$reason}.",
+      i = "A worker that has ended takes its documents with it: make a new
+           cluster, and give it the documents again."
+    ),
+    call = call, class = "worker", worker = w, machine = cluster$machines[[w]]
+  )
 }
 
 raise_failure <- function(cluster, w, failure, call) {
   if (is.null(failure)) {
     return(invisible())
+  }
+  # Ctrl-C in a terminal reaches the workers of this machine, too
+  if (identical(failure$class, "interrupt")) {
+    rlang::interrupt()
+    # if interrupts are suspended
+    failure$message <- "It was interrupted."
   }
   where <- if (!is.null(cluster$nodes)) {
     paste0("Worker ", w, " (on ", cluster$machines[[w]], "): ")
@@ -138,6 +181,9 @@ check_connected <- function(cluster, call) {
       call = call, class = "worker"
     )
   }
+  if (!is.null(cluster$lost)) {
+    abort_lost(cluster, call)
+  }
 }
 
 # ---- Are all workers alike? ---------------------------------------------------
@@ -148,18 +194,12 @@ check_workers <- function(cluster, call) {
   if (is.null(nodes)) {
     return(invisible())
   }
-  found <- tryCatch(
-    parallel::clusterCall(nodes, find_package, .libPaths()),
-    error = function(cnd) {
-      reason <- conditionMessage(cnd)
-      abort_state(
-        "A worker of {.arg cl} does not answer: {reason}",
-        call = call, class = "worker"
-      )
-    }
+  found <- ask_workers(
+    cluster, find_package, rep(list(list(.libPaths())), length(nodes)), call,
+    Inf
   )
   for (w in seq_along(nodes)) {
-    if (!isTRUE(found[[w]])) {
+    if (!isTRUE(found[[w]]$value)) {
       abort_unlike(cluster, w, "has no package gibbsite", call)
     }
   }
@@ -176,9 +216,9 @@ check_workers <- function(cluster, call) {
 }
 
 # Runs before the package is there: it must need base R alone.
-find_package <- function(paths) {
+find_package <- function(number, paths) {
   .libPaths(unique(c(paths, .libPaths())))
-  requireNamespace("gibbsite", quietly = TRUE)
+  list(number = number, value = requireNamespace("gibbsite", quietly = TRUE))
 }
 environment(find_package) <- baseenv()
 

@@ -251,7 +251,8 @@ drop_data <- function(fit) {
 #' @param path The directory, as given to `checkpoint`.
 #' @param data `NULL`, or the data that the run was started with: they are
 #'   compared with those of the checkpoint, and other data are an error. For
-#'   [gibbs_sample()], the list of conditionals.
+#'   [gibbs_sample()], the list of conditionals. A run of documents in shards
+#'   needs them, as a corpus or as documents: see [shards()].
 #' @param log_density `NULL`, or the log density of a run of [mh_sample()] or
 #'   [laplace()], compared in the same way: by its code, its further arguments
 #'   and the values that it uses from the environment where it was made.
@@ -309,8 +310,9 @@ resume <- function(path, data = NULL, ..., threads = 1,
   }
   chains <- lapply(stored$chains, function(chain) {
     new_chain(
-      chain$state, chain$rng, chain$chunks, chain$drawn, chain$seconds,
-      chain$from, chain$order, chain$left, chain$stride
+      state_from_store(model, chain$state), chain$rng, chain$chunks,
+      chain$drawn, chain$seconds, chain$from, chain$order, chain$left,
+      chain$stride
     )
   })
   job <- new_job(model, c(stored$running, settings), chains, stored$call)
@@ -327,7 +329,7 @@ model_given <- function(model, given, call) {
   model <- check_same_proposal(model, given$proposal, call)
   model <- check_same_gradient(model, given$gradient, call)
   data <- given_data(model, given$data, given$log_density, call)
-  check_same_data(model, data, call)
+  model_moved(model, data, call) %||% check_same_data(model, data, call)
 }
 
 # The model of a fit or a checkpoint with data supplied by the user in place of
@@ -346,18 +348,7 @@ check_same_data <- function(model, data, call) {
         call = call
       )
     }
-    abort_argument(
-      c(
-        "`{what$arg}` {what$are} that the run was started with.",
-        i = if (model_has_data(model)) {
-          "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
-           fit."
-        } else {
-          what$hint
-        }
-      ),
-      call = call
-    )
+    abort_other_data(model, call)
   }
   # a fit keeps its own data, with their names; functions are replaced, so that
   # those of a checkpoint are never called
@@ -368,6 +359,22 @@ check_same_data <- function(model, data, call) {
     model[part] <- given[part]
   }
   renew_model(model)
+}
+
+abort_other_data <- function(model, call) {
+  what <- model$given
+  abort_argument(
+    c(
+      "`{what$arg}` {what$are} that the run was started with.",
+      i = if (model_has_data(model)) {
+        "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
+         fit."
+      } else {
+        what$hint
+      }
+    ),
+    call = call
+  )
 }
 
 # `given`: the model with the data that were supplied again.

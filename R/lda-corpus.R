@@ -16,16 +16,32 @@
 #' worker, and `cores` has no effect. In a sweep each worker gets \eqn{\phi} and
 #' answers with counts, `4 * k * terms` bytes each way. So a cluster pays if its
 #' workers' share of the documents takes much longer than this: with many tokens
-#' for each term and topic. The session needs memory for some copies of `k *
+#' for each term and topic. Above 5 million numbers a message says how much is
+#' sent. The session needs memory for some copies of `k *
 #' terms` numbers; the documents, their topics and their shares stay with the
 #' workers.
 #'
 #' [extend()], [until()], Ctrl-C and progress are as for other fits, as long as the
 #' session and the cluster go on. A worker keeps the last state of a chain and the
 #' one before the last segment. So of two fits, of which one continues the other,
-#' only the longer can be continued. There are no checkpoints. A worker that ends
-#' takes its shards with it: the run then ends with an error of class
-#' `gibbsite_error_chain` that names the machine.
+#' only the longer can be continued.
+#'
+#' With `checkpoint`, the session fetches the topics of all tokens and the sums
+#' of the shares when it writes, 2 bytes for each token and 16 for each document
+#' and topic, one chain after the other. The words stay where they are. So
+#' [resume()] needs `data`: a corpus with any number of workers and shards, or
+#' the documents themselves, if the session can hold them. They must be those of
+#' the run in the same order, and the terms, too (files divided otherwise may
+#' number them otherwise). A run that began on one machine, with `method =
+#' "partially_collapsed"`, can go on in shards in the same way.
+#'
+#' A worker that ends takes its shards with it: the run then ends with an error
+#' of class `gibbsite_error_chain` that names the machine. With a checkpoint, the
+#' run goes on by `resume()` with a new cluster. A machine that has stopped
+#' without ending its connection is silent. The run waits for it until Ctrl-C, or
+#' for `options(gibbsite.worker_seconds = )` (see [running]). After Ctrl-C the
+#' cluster is as good as before. Only a second Ctrl-C during one message gives
+#' the cluster up.
 #'
 #' The fit has the topics, but not the shares of the documents: `keep = "theta"`
 #' and `keep = "z"` are refused, [topic_estimates()] has no `theta`, and methods
@@ -105,7 +121,7 @@ shards <- function(cl, files, read, vocabulary = NULL,
   })
   found <- exchange(
     cluster, "read_shards",
-    list(id, with_own_objects(read), vocabulary, empty), each, call
+    list(id, with_own_objects(read), vocabulary, empty), each, call, Inf
   )
   settle_corpus(cluster, id, worker, found, "files", call)
 }
@@ -280,7 +296,7 @@ on_shards <- function(fit, f, ...) {
   values <- exchange(
     corpus$cluster, "run_on_shards",
     list(corpus$id, states, order, lean, with_own_objects(f), list(...)),
-    call = call
+    call = call, seconds = Inf
   )
   unlist(values, recursive = FALSE)
 }
@@ -344,16 +360,22 @@ settle_shards <- function(id, terms, own) {
     shard$word <- sorted_words(shard, terms)
     shard$first_document <- own$before[[i]]
     shard$first_token <- own$first[[i]]
-    place <- shard$first_token + seq_along(shard$word)
-    print <- print + c(
-      sum((shard$word * (place %% 65521)) %% 65521),
-      sum((shard$word * (place %% 65519)) %% 65519)
-    )
+    print <- print + words_print(shard$word, shard$first_token)
     corpus$shards[[s]] <- shard[
       c("word", "start", "documents", "first_document", "first_token")
     ]
   }
   print
+}
+
+# A fingerprint of words after the first `before` tokens, in whole numbers: that
+# of the corpus is the sum over its parts.
+words_print <- function(word, before) {
+  place <- before + seq_along(word)
+  c(
+    sum((word * (place %% 65521)) %% 65521),
+    sum((word * (place %% 65519)) %% 65519)
+  )
 }
 
 # The words of each document in rising order.

@@ -20,13 +20,40 @@ lda_shards_model <- function(corpus, k, prior, method, keep) {
     corpus_counts(corpus), k, prior, method, keep,
     c("lda_shards_model", "lda_model")
   )
-  model$data$word <- NULL
-  model$data$tokens <- corpus$tokens
-  model$data$print <- corpus$print
+  model$data <- data_in_shards(model$data, corpus$tokens, corpus$print)
   model$data_hash <- model_hash(model)
   model$corpus <- unclass(corpus)[c("cluster", "id", "shards")]
   model$corpus$blocks <- blocks_of_shards(model)
+  say_traffic(model)
   model
+}
+
+# Above 5 million cells a star of messages through this session may take longer
+# than the sweep of the workers.
+say_traffic <- function(model) {
+  workers <- length(model$corpus$cluster$nodes)
+  cells <- as.double(model$k) * length(model$terms)
+  if (workers > 0L && cells > 5e6) {
+    million <- format_number(round(cells / 1e6, 1))
+    mb <- format_number(round(4 * cells / 1e6))
+    inform_gibbsite(
+      c(
+        i = "In each sweep {mb} MB go to each of {workers} worker{?s}, and as
+             much comes back: {.arg k} x terms is {million} million numbers of
+             4 bytes.",
+        i = "A cluster pays only if the workers draw for much longer than this
+             takes: see {.fn shards}."
+      ),
+      class = "traffic"
+    )
+  }
+}
+
+# The data of a model without the words of its documents. print: see
+# words_print().
+data_in_shards <- function(data, tokens, print) {
+  data$word <- NULL
+  c(data, list(tokens = as.double(tokens), print = print))
 }
 
 # What the checks of gibbs_lda() read of documents.
@@ -38,7 +65,7 @@ corpus_counts <- function(corpus) {
   )
 }
 
-check_corpus_run <- function(x, method, vocabulary, checkpoint, inits, call) {
+check_corpus_run <- function(x, method, vocabulary, inits, call) {
   if (method != "partially_collapsed") {
     abort_argument(
       "{.arg method} must be \"partially_collapsed\" for documents in shards,
@@ -51,11 +78,6 @@ check_corpus_run <- function(x, method, vocabulary, checkpoint, inits, call) {
       "{.arg vocabulary} is an argument of {.fn shards} and {.fn scatter} for
        documents in shards.",
       call = call
-    )
-  }
-  if (!is.null(checkpoint)) {
-    abort_argument(
-      "{.arg checkpoint} is not possible for documents in shards.", call = call
     )
   }
   if (inherits(inits, c("gibbsite_fit", "gibbsite_partial"))) {
@@ -155,7 +177,8 @@ topic_sweeps.lda_shards_model <- function(model, state, n, control) {
   corpus <- model$corpus
   exchange(
     corpus$cluster, "begin_segment", list(
-      corpus$id, state$key, state$ticket, state$kept == 0, shard_settings(model),
+      corpus$id, state$key, state$ticket, state$kept == 0,
+      shard_settings(model),
       lapply(corpus$blocks$shard, `[[`, "start")
     )
   )
@@ -228,10 +251,9 @@ sum_of_unequal <- function(a, b) {
 # What a shard reads of the model: no eta.
 shard_settings <- function(model) {
   settings <- model$data[c("k", "terms", "method", "alpha_prior", "alpha")]
-  stride <- model$nobs %/% 1048576 + 1
   c(settings, list(
     eta_prior = c(0, 0, 0), eta = 1, keep_theta = 0L, keep_phi = 0L,
-    keep_z = 0L, keep_labels = 0L, stride = stride
+    keep_z = 0L, keep_labels = 0L, stride = pivot_stride(model)
   ))
 }
 
@@ -253,14 +275,26 @@ place_topics.lda_shards_model <- function(model, z) {
     } else {
       z[corpus$shards$first[[s]] + seq_len(tokens[[s]])]
     }
-    each <- vector("list", worker_count(corpus$cluster))
-    each[[corpus$shards$worker[[s]]]] <- list(lda_pack(topics))
-    exchange(
-      corpus$cluster, "place_shard", list(corpus$id, key, s, by_word), each
-    )
+    own <- c(list(z = lda_pack(topics)), no_theta)
+    send_state(model, key, "start", s, own, by_word)
   }
-  pivot <- (model$nobs - 1) %/% (model$nobs %/% 1048576 + 1) + 1
+  pivot <- (model$nobs - 1) %/% pivot_stride(model) + 1
   list(z = raw(2 * pivot), key = key, ticket = "start")
+}
+
+# From one token of the pivot to the next (lda_stride() of the core).
+pivot_stride <- function(model) model$nobs %/% 1048576 + 1
+
+# To the worker that holds shard s its state; by_word: with topics of the tokens
+# of its first word, of the second, ...
+send_state <- function(model, key, ticket, s, state, by_word = FALSE) {
+  corpus <- model$corpus
+  each <- vector("list", worker_count(corpus$cluster))
+  each[[corpus$shards$worker[[s]]]] <- list(state)
+  exchange(
+    corpus$cluster, "place_shard", list(corpus$id, key, ticket, s, by_word),
+    each
+  )
 }
 
 # For each shard the topics of the tokens of its first word, of the second, ...
@@ -294,10 +328,7 @@ begin_segment <- function(id, key, ticket, anew, settings, blocks) {
   corpus <- held_corpus(id)
   states <- corpus$chains[[key]][[ticket]]
   if (is.null(states)) {
-    rlang::abort(paste(
-      "The shards hold a later state of this chain alone: another fit has",
-      "gone on from it."
-    ))
+    abort_later_state()
   }
   if (anew) {
     states <- lapply(states, function(state) c(state["z"], no_theta))
@@ -312,6 +343,13 @@ begin_segment <- function(id, key, ticket, anew, settings, blocks) {
     )
   })
   invisible()
+}
+
+abort_later_state <- function() {
+  rlang::abort(paste(
+    "The shards hold a later state of this chain alone: another fit has",
+    "gone on from it."
+  ))
 }
 
 no_theta <- list(
@@ -352,23 +390,25 @@ end_segment <- function(id, key, from, to) {
   invisible()
 }
 
-# `z`: given to the worker that holds the shard.
-place_shard <- function(id, key, s, by_word, z = NULL) {
+# `state`: given to the worker that holds the shard.
+place_shard <- function(id, key, ticket, s, by_word, state = NULL) {
   corpus <- held_corpus(id)
   i <- match(s, corpus$numbers)
   if (is.na(i)) {
-    if (length(corpus$numbers) == 0L) corpus$chains[[key]]$start <- list()
+    if (length(corpus$numbers) == 0L) {
+      corpus$chains[[key]][[ticket]] <- list()
+    }
     return(invisible())
   }
   if (by_word) {
-    bytes <- matrix(z, 2L)
+    bytes <- matrix(state$z, 2L)
     bytes[, order(corpus$shards[[s]]$word)] <- bytes
-    z <- as.vector(bytes)
+    state$z <- as.vector(bytes)
   }
   if (i == 1L) {
-    corpus$chains[[key]]$start <- vector("list", length(corpus$numbers))
+    corpus$chains[[key]][[ticket]] <- vector("list", length(corpus$numbers))
   }
-  corpus$chains[[key]]$start[[i]] <- c(list(z = z), no_theta)
+  corpus$chains[[key]][[ticket]][[i]] <- state
   invisible()
 }
 

@@ -188,7 +188,7 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
   empty <- check_choice(empty, c("error", "keep"))
   k <- check_count(k, min = 1, max = 65535, arg = "k", call = call)
   counts <- if (inherits(x, "gibbsite_corpus")) {
-    check_corpus_run(x, method, vocabulary, checkpoint, inits, call)
+    check_corpus_run(x, method, vocabulary, inits, call)
   } else {
     as_counts(x, vocabulary, empty, arg = "x", call = call)
   }

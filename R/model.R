@@ -445,6 +445,29 @@ forget_topics.default <- function(model, state) invisible()
 # then run in the session which has the connections.
 is_in_shards <- function(model) !is.null(model$corpus)
 
+# ---- Checkpoints of a model whose data other processes hold --------------------
+
+# The model and a state as a checkpoint holds them.
+model_to_store <- function(model) UseMethod("model_to_store")
+#' @exportS3Method
+model_to_store.default <- function(model) model
+
+state_to_store <- function(model, state) UseMethod("state_to_store")
+#' @exportS3Method
+state_to_store.default <- function(model, state) state
+
+# A state of a checkpoint, as chains of this model have it.
+state_from_store <- function(model, state) UseMethod("state_from_store")
+#' @exportS3Method
+state_from_store.default <- function(model, state) state
+
+# The model of a checkpoint with the data that resume() was given, if other
+# processes hold them, or held them; an error if they are not those of the run.
+# NULL: neither.
+model_moved <- function(model, data, call) UseMethod("model_moved")
+#' @exportS3Method
+model_moved.default <- function(model, data, call) NULL
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.

@@ -2,7 +2,7 @@
 
 option_names <- c(
   "on_interrupt", "max_draws_mb", "segment_seconds", "round_seconds",
-  "checkpoint_seconds"
+  "checkpoint_seconds", "worker_seconds"
 )
 
 # The value of options("gibbsite.<name>"), checked, or its default.
@@ -18,7 +18,7 @@ gibbsite_option <- function(name, call = rlang::caller_env()) {
   }
   check_number(value,
     lower = 0, lower_open = name != "checkpoint_seconds",
-    infinite_ok = name == "max_draws_mb", arg = arg, call = call
+    infinite_ok = name %in% c("max_draws_mb", "worker_seconds"), arg = arg, call = call
   )
 }
 
@@ -29,6 +29,7 @@ option_default <- function(name) {
     segment_seconds = 0.25,
     round_seconds = 3,
     checkpoint_seconds = 30,
+    worker_seconds = Inf,
     rlang::abort(paste("unknown option:", name), .internal = TRUE)
   )
 }

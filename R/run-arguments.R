@@ -163,8 +163,10 @@
 #'   in other processes; an interrupt may lose one round there.
 #' * `gibbsite.checkpoint_seconds` (30): least time between two writes of a
 #'   checkpoint; 0 writes after each segment.
+#' * `gibbsite.worker_seconds` (`Inf`): how long a sweep waits for a worker that
+#'   holds documents ([shards()]), before the worker counts as lost.
 #'
-#' The last three never change a draw. Options are read while the run goes on.
+#' The last four never change a draw. Options are read while the run goes on.
 #' If one of your functions sets an option to an invalid value, the run ends
 #' with an error that carries the fit so far in its field `fit`.
 #'

@@ -151,15 +151,19 @@ write_checkpoint <- function(job, force = FALSE) {
   if (is.null(checkpoint) || (!force && now() < checkpoint$due)) {
     return(job)
   }
-  writing(
+  written <- writing(
     checkpoint, write_chains(checkpoint, job),
     job$options$checkpoint_seconds
   )
+  if (!written && job$outcome == "done") {
+    job$outcome <- "interrupted"
+  }
   job
 }
 
 # Evaluates `code`, which writes.  A failure is a warning, once, and the run
-# goes on.
+# goes on.  FALSE: an interrupt ended it.  (They are suspended, but the wait for
+# parts of a state that other processes hold allows them.)
 writing <- function(checkpoint, code, least) {
   began <- now()
   ignored <- .Call(C_file_size_signal, TRUE)
@@ -171,8 +175,12 @@ writing <- function(checkpoint, code, least) {
       })
       NULL
     },
-    error = function(cnd) cnd
+    error = function(cnd) cnd,
+    interrupt = function(cnd) cnd
   )
+  if (inherits(problem, "interrupt")) {
+    return(FALSE)
+  }
   if (!is.null(problem) && !checkpoint$warned) {
     checkpoint$warned <- TRUE
     rlang::warn(
@@ -191,7 +199,7 @@ writing <- function(checkpoint, code, least) {
   checkpoint$due <- max(
     now() + least, checkpoint$opened + 20 * (checkpoint$spent + 2 * spent)
   )
-  invisible()
+  TRUE
 }
 
 write_chains <- function(checkpoint, job) {
@@ -222,7 +230,9 @@ begin_checkpoint <- function(checkpoint, job) {
     abort_state("the directory holds other files")
   }
   remove_leftovers(path)
-  value <- list(model = job$model, running = job$running, call = job$call)
+  value <- list(
+    model = model_to_store(job$model), running = job$running, call = job$call
+  )
   run <- unique_token(this_process(), path)
   top <- file.path(path, "data.rds")
   begun <- FALSE
@@ -244,6 +254,8 @@ begin_checkpoint <- function(checkpoint, job) {
 
 write_chain <- function(checkpoint, job, k, run) {
   chain <- job$chains[[k]]
+  # before any file is written: other processes may hold parts of the state
+  state <- state_to_store(job$model, chain$state)
   folder <- file.path(checkpoint$path, paste0("chain-", k))
   dir.create(folder, showWarnings = FALSE)
   files <- checkpoint$written[[k]]
@@ -260,7 +272,7 @@ write_chain <- function(checkpoint, job, k, run) {
   }
   path <- file.path(folder, "state.rds")
   value <- list(
-    state = chain$state, rng = chain$rng, drawn = chain$drawn,
+    state = state, rng = chain$rng, drawn = chain$drawn,
     seconds = chain$seconds, files = files
   )
   value$from <- chain$from

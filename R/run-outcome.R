@@ -110,11 +110,13 @@ abort_failed <- function(job, fit, call) {
   names(reasons) <- rep("x", length(reasons))
   way_out <- c(
     i = if (!is.null(fit)) {
-      "The other chains are in `$fit` of this condition: they can be extended."
+      paste0(
+        "The other chains are in `$fit` of this condition",
+        if (!is_in_shards(job$model)) ": they can be extended", "."
+      )
     },
     i = if (has_begun(job$checkpoint)) {
-      paste0("All chains can be resumed: resume(\"",
-             job$settings$checkpoint, "\").")
+      paste0("All chains can be resumed: ", resume_words(job), ".")
     }
   )
   rlang::abort(
@@ -127,6 +129,14 @@ abort_failed <- function(job, fit, call) {
     class = c("gibbsite_error_chain", "gibbsite_error"),
     call = call, fit = fit,
     failures = job$failures, parent = NULL
+  )
+}
+
+# The call that goes on from the checkpoint.
+resume_words <- function(job) {
+  paste0(
+    "resume(\"", job$settings$checkpoint, "\"",
+    if (is_in_shards(job$model)) ", data = corpus", ")"
   )
 }
 
@@ -156,7 +166,7 @@ say_interrupted <- function(job, fit, call) {
   if (has_begun(job$checkpoint)) {
     text <- c(
       text,
-      i = paste0("Or from disk: resume(\"", job$settings$checkpoint, "\").")
+      i = paste0("Or from disk: ", resume_words(job), ".")
     )
   }
   if (job$options$on_interrupt == "return") {

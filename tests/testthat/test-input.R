@@ -267,7 +267,7 @@ test_that("matrices that no memory holds are refused early, with a way out", {
 test_that("options that are nonsense are named before a run", {
   skip_long()
   for (name in c("segment_seconds", "round_seconds", "checkpoint_seconds",
-                 "max_draws_mb", "on_interrupt")) {
+                 "worker_seconds", "max_draws_mb", "on_interrupt")) {
     option <- paste0("gibbsite.", name)
     withr::with_options(stats::setNames(list("x"), option), {
       refused(

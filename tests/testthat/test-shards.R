@@ -163,13 +163,14 @@ test_that("workers read files, with terms in any order", {
     "a.rds.*Counts in `read[(]file[)]` must be whole numbers of at least 0",
     class = "gibbsite_error_worker"
   )
+  expect_one_machine(shards(cl, files, readRDS), x)
 })
 
 test_that("late answers are dropped, and an error of a worker is no end", {
   cl <- small_cluster(2)
   corpus <- gibbsite::scatter(cl, shard_documents(), empty = "keep")
   fit <- fit_corpus(corpus)
-  send_request(cl[[1L]], list(corpus$cluster$number, "fingerprint", list()))
+  send_request(cl[[1L]], serve, list("another", "fingerprint", list()))
   expect_identical(on_shards(fit, function(theta, sd, documents) ncol(theta)),
                    list(4L, 4L))
   expect_error(
@@ -190,8 +191,143 @@ test_that("a worker that has ended is named", {
                         "Worker 2 of the cluster [(]on localhost[)]",
                         class = "gibbsite_error_chain")
   expect_match(conditionMessage(error), "Chain 1 after sweep 10")
+  expect_error(fit_corpus(corpus), "make a new cluster",
+               class = "gibbsite_error_worker")
+  # one that ends while chains are placed
+  cl <- small_cluster(1)
+  corpus <- gibbsite::scatter(cl, shard_documents(), empty = "keep")
+  tools::pskill(parallel::clusterCall(cl, Sys.getpid)[[1L]], tools::SIGKILL)
   expect_error(fit_corpus(corpus), "Chain 1 could not start",
                class = "gibbsite_error_chain")
+})
+
+# A worker calls act() in its n-th part of a sweep, before it answers.
+act_in_sweep <- function(worker, n, act) {
+  hook <- function(n, act) {
+    inside <- asNamespace("gibbsite")
+    ask <- inside$ask_shard
+    count <- 0
+    unlockBinding("ask_shard", inside)
+    assign("ask_shard", function(...) {
+      count <<- count + 1
+      answer <- ask(...)
+      if (count == n) act()
+      answer
+    }, inside)
+  }
+  environment(hook) <- environment(act) <- globalenv()
+  invisible(parallel::clusterCall(worker, hook, n, act))
+}
+
+longer_run <- function(x, ...) {
+  fit_corpus(x, chains = 2, draws = 15, burnin = 6, thin = 2, ...)
+}
+
+test_that("a worker is killed in a sweep, and the run goes on from disk", {
+  skip_on_cran()
+  skip_on_os("windows")
+  withr::local_options(
+    gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 1e-9
+  )
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  corpus <- gibbsite::scatter(cl, x, empty = "keep")
+  folder <- file.path(withr::local_tempdir(), "run")
+  act_in_sweep(cl[2], 60, function() tools::pskill(Sys.getpid(), 9))
+  expect_warning(
+    error <- expect_error(
+      longer_run(corpus, checkpoint = folder),
+      "Worker 2 of the cluster [(]on localhost[)] does not answer",
+      class = "gibbsite_error_chain"
+    ), class = "gibbsite_warning_checkpoint"
+  )
+  expect_match(conditionMessage(error), "make a new cluster")
+  expect_match(conditionMessage(error), "run\", data = corpus[)]")
+  # the draws of the other chain
+  whole <- longer_run(x, empty = "keep")
+  other <- setdiff(1:2, error$failures[[1L]]$chain)
+  shown <- seq_len(nrow(error$fit[[1L]]))
+  expect_gt(length(shown), 1)
+  expect_identical(
+    unclass(error$fit[[1L]])[, 1:3], whole[[other]][shown, 1:3]
+  )
+  # at once, though worker 1 lives
+  expect_error(fit_corpus(corpus), "Worker 2", class = "gibbsite_error_worker")
+  # the other one may owe an answer
+  rest <- gibbsite::scatter(cl[1], x, empty = "keep")
+  expect_identical(common_bits(resumed(folder, rest)), common_bits(whole))
+})
+
+test_that("a worker that is silent counts as lost after a time limit", {
+  skip_on_cran()
+  skip_on_os("windows")
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  corpus <- gibbsite::scatter(cl, x, empty = "keep")
+  act_in_sweep(cl[1], 30, function() {
+    tools::pskill(Sys.getpid(), tools::SIGSTOP)
+  })
+  pid <- parallel::clusterCall(cl[1], Sys.getpid)[[1L]]
+  withr::defer(tools::pskill(pid, tools::SIGCONT))
+  withr::local_options(gibbsite.worker_seconds = 2)
+  expect_error(
+    longer_run(corpus),
+    "Worker 1 .* does not answer: it was silent for 2 seconds",
+    class = "gibbsite_error_chain"
+  )
+  tools::pskill(pid, tools::SIGCONT)
+  expect_one_machine(gibbsite::scatter(cl, x, empty = "keep"), x)
+})
+
+test_that("Ctrl-C in a sweep returns the draws so far", {
+  skip_on_cran()
+  skip_on_os("windows")
+  withr::local_options(
+    gibbsite.on_interrupt = "return", gibbsite.checkpoint_seconds = 0,
+    gibbsite.segment_seconds = 1e-9
+  )
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  whole <- longer_run(x, empty = "keep")
+  master <- Sys.getpid()
+  interrupt <- eval(bquote(function() {
+    tools::pskill(.(master), 2)
+    Sys.sleep(0.5)
+  }))
+  for (folder in list(NULL, file.path(withr::local_tempdir(), "run"))) {
+    corpus <- gibbsite::scatter(cl, x, empty = "keep")
+    act_in_sweep(cl[2], 60, interrupt)
+    expect_warning(
+      part <- longer_run(corpus, checkpoint = folder),
+      class = "gibbsite_warning_interrupted"
+    )
+    shown <- nrow(part[[1L]])
+    expect_lt(shown, 15)
+    expect_identical(
+      unclass(part[[2L]])[, 1:3], whole[[2L]][seq_len(shown), 1:3]
+    )
+    # another run on this cluster
+    expect_one_machine(gibbsite::scatter(cl, x, empty = "keep"), x)
+    longer <- quiet_fit(extend(part, 15 - shown, progress = FALSE))
+    expect_identical(common_bits(longer), common_bits(whole))
+  }
+  expect_true(identical_fit(resumed(folder, x), whole))
+})
+
+test_that("an interrupt waits for the end of a message", {
+  done <- 0
+  seen <- rlang::catch_cnd(whole_message({
+    rlang::interrupt()
+    done <- 1
+  }), "interrupt")
+  expect_s3_class(seen, "interrupt")
+  expect_identical(done, 1)
+  expect_error(whole_message({
+    rlang::interrupt()
+    rlang::interrupt()
+    done <- 2
+  }), "cut by an interrupt")
+  expect_identical(done, 1)
 })
 
 test_that("workers that differ from this machine are refused", {
@@ -244,4 +380,130 @@ test_that("what shards cannot do is refused, with the reason", {
   corpus$cluster$nodes <- list("of another session")
   corpus$cluster$process$pid <- 0L
   expect_error(on_shards(fit, mean), class = "gibbsite_error_worker")
+})
+
+# A run in `folder` that Ctrl-C ends in its n-th segment of one sweep.
+stopped_run <- function(x, folder, n, ...) {
+  withr::local_options(
+    gibbsite.segment_seconds = 1e-9, gibbsite.checkpoint_seconds = 0,
+    gibbsite.on_interrupt = "return"
+  )
+  ask <- asNamespace("gibbsite")$exchange
+  count <- 0
+  local_object("exchange", function(cluster, task, ...) {
+    count <<- count + (task == "end_segment")
+    if (task == "end_segment" && count == n) rlang::interrupt()
+    ask(cluster, task, ...)
+  })
+  expect_warning(
+    fit_corpus(x, checkpoint = folder, ...),
+    class = "gibbsite_warning_interrupted"
+  )
+  folder
+}
+
+resumed <- function(folder, data, ...) {
+  quiet_fit(resume(folder, data = data, progress = FALSE, ...))
+}
+
+test_that("a run goes on where it is resumed", {
+  x <- shard_documents()
+  cl <- small_cluster(2)
+  two <- gibbsite::scatter(cl, x, shards = 3, empty = "keep")
+  one <- gibbsite::scatter(cl[1], x, shards = 5, empty = "keep")
+  sampled <- list(
+    thin = 2, draws = 5, burnin = 6, chains = 2,
+    prior = lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5))
+  )
+  fit <- function(x, ...) do.call(fit_corpus, c(list(x), sampled, list(...)))
+  alone <- fit(x, empty = "keep")
+  in_shards <- fit(corpus_here(x))
+  # in burn-in, between two kept sweeps, after one
+  for (n in c(5, 20, 23)) {
+    root <- withr::local_tempdir()
+    folders <- file.path(root, c("two", "alone", "one", "here"))
+    do.call(stopped_run, c(list(two, folders[[1]], n), sampled))
+    for (folder in folders[-1]) {
+      dir.create(folder)
+      file.copy(list.files(folders[[1]], full.names = TRUE), folder,
+                recursive = TRUE)
+    }
+    expect_true(identical_fit(resumed(folders[[1]], two), in_shards))
+    expect_true(identical_fit(resumed(folders[[2]], x), alone))
+    expect_true(identical_fit(resumed(folders[[3]], one), in_shards))
+    expect_true(identical_fit(resumed(folders[[4]], corpus_here(x)), in_shards))
+  }
+  # whole runs
+  expect_true(identical_fit(resumed(folders[[2]], x), alone))
+  expect_true(identical_fit(resumed(folders[[3]], two), in_shards))
+  expect_identical(shares_of(resumed(folders[[4]], one)), shares_of(in_shards))
+})
+
+test_that("a run of one machine goes on in shards, and back", {
+  x <- shard_documents()
+  alone <- fit_corpus(x, empty = "keep", draws = 8)
+  folder <- file.path(withr::local_tempdir(), "run")
+  withr::with_options(
+    list(gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"),
+    {
+      sweep <- asNamespace("gibbsite")$topic_sweeps
+      count <- 0
+      local_object("topic_sweeps", function(...) {
+        count <<- count + 1
+        if (count == 7) rlang::interrupt()
+        sweep(...)
+      })
+      suppressWarnings(
+        fit_corpus(x, empty = "keep", draws = 8, checkpoint = folder)
+      )
+    }
+  )
+  expect_identical(
+    common_bits(resumed(folder, corpus_here(x))), common_bits(alone)
+  )
+  expect_true(identical_fit(resumed(folder, NULL), alone))
+})
+
+test_that("a checkpoint in shards needs its documents", {
+  x <- shard_documents()
+  folder <- file.path(withr::local_tempdir(), "run")
+  corpus <- corpus_here(x)
+  fit <- fit_corpus(corpus, checkpoint = folder)
+  # no words are stored
+  expect_lt(file.size(file.path(folder, "data.rds")), 8 * nrow(x) + 12000)
+  y <- x[, 40:1]
+  dimnames(y) <- dimnames(x)
+  collapsed <- file.path(withr::local_tempdir(), "collapsed")
+  quiet_fit(gibbs_lda(
+    x, 4, empty = "keep", draws = 2, burnin = 2, chains = 1, progress = FALSE,
+    checkpoint = collapsed
+  ))
+  expect_gibbsite_error({
+    resume(folder, progress = FALSE)
+    resume(folder, data = y, progress = FALSE)
+    resume(folder, data = corpus_here(y), progress = FALSE)
+    resume(collapsed, data = corpus, progress = FALSE)
+  }, "gibbsite_error_argument")
+  expect_true(identical_fit(resumed(folder, corpus), fit))
+  # a fit goes on to a checkpoint
+  longer <- file.path(withr::local_tempdir(), "longer")
+  whole <- fit_corpus(corpus_here(x), draws = 9)
+  quiet_fit(extend(fit, 3, checkpoint = longer, progress = FALSE))
+  expect_true(identical_fit(resumed(longer, corpus_here(x)), whole))
+})
+
+test_that("a large table is said to be sent in each sweep", {
+  model <- list(
+    k = 600L, terms = character(1e4),
+    corpus = list(cluster = list(nodes = list(1, 2)))
+  )
+  expect_message(
+    say_traffic(model), "24 MB go to each of 2 workers, .* 6 million",
+    class = "gibbsite_message_traffic"
+  )
+  model$k <- 500L
+  expect_no_message(say_traffic(model))
+  model$k <- 600L
+  model$corpus$cluster$nodes <- NULL
+  expect_no_message(say_traffic(model))
 })
