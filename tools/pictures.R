@@ -119,6 +119,10 @@ fit("approximation", {
     sum(stats::dnorm(long, theta[["mean"]], exp(theta[["log_sd"]]), log = TRUE))
   }, c(mean = 4, log_sd = 0), seed = 1)
 })
+fit("laplace_one", laplace(
+  function(x) stats::dgamma(exp(x), 2, log = TRUE) + x, c(log_rate = 0),
+  seed = 1
+))
 fit("laplace_scales", laplace(
   function(x) -sum(((x - c(0.01, 3, 500)) / c(0.002, 1, 90))^2) / 2,
   c(small = 0, middle = 1, large = 400), seed = 1
@@ -313,8 +317,10 @@ draw("hlm-coefficients", plot(hlm, type = "coefficients"),
 draw("hlm-binomial-groups", plot(hlm_binomial),
      "Groups of successes and failures")
 draw("hlm-binomial-coefficients", plot(hlm_binomial, type = "coefficients"))
-draw("laplace-coefficients", plot(approximation))
-draw("laplace-coefficients-scales", plot(laplace_scales))
+draw("laplace-coefficients", plot(approximation, type = "coefficients"))
+draw("laplace-coefficients-scales", plot(laplace_scales, type = "coefficients"))
+draw("logistic-density", plot(logistic, type = "density"),
+     "Logistic regression: its Laplace approximation beside the posterior")
 section("Logistic regression")
 draw("logistic-coefficients-exact", plot(logistic_gibbs, type = "coefficients"),
      "Logistic regression: coefficients")
@@ -363,7 +369,9 @@ draw("mh-band", {
 draw("mh-trace", plot(mh_trace(walk), steps = 40),
      "The path of a chain over its target, with rejected proposals")
 draw("laplace-own", plot(approximation),
-     "A Laplace approximation: the mode with intervals")
+     "A Laplace approximation beside its target")
+draw("laplace-one", plot(laplace_one),
+     "A Laplace approximation of one parameter beside its density")
 section("Tests and priors")
 draw("sbc-ecdf", plot(calibration), "Simulation-based calibration: ranks")
 draw("sbc-histogram", plot(calibration, "histogram"),
@@ -422,9 +430,10 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     bmf_all = "rmse", lm_6 = "coefficients", lm_many = "coefficients",
     lm_1 = "response", lm_factor = "response",
     hlm = c("groups", "coefficients"), hlm_many = "groups",
-    hlm_binomial = c("groups", "coefficients"), approximation = "coefficients",
+    hlm_binomial = c("groups", "coefficients"),
+    approximation = c("coefficients", "density"), laplace_one = "density",
     laplace_scales = "coefficients",
-    logistic = c("coefficients", "response", "calibration"),
+    logistic = c("coefficients", "response", "calibration", "density"),
     logistic_gibbs = "coefficients",
     logistic_counts = c("response", "calibration"),
     seizures = c("groups", "coefficients"),

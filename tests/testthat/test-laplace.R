@@ -391,6 +391,58 @@ test_that("pictures are drawn and leave the settings alone", {
   expect_error(plot(fit, type = "mixture"), class = "gibbsite_error_argument")
 })
 
+test_that("the target of one parameter is its density on a grid", {
+  table <- function(log_density) {
+    fit <- laplace(log_density, c(a = 0.1), draws = 1, chains = 1, seed = 1)
+    picture_target(fit, NULL, NULL)$table
+  }
+  normal <- table(function(x) -(x - 3)^2 / 2)
+  expect_equal(normal$target, dnorm(normal$x, 3), tolerance = 1e-6)
+  expect_equal(normal$normal, normal$target, tolerance = 1e-5)
+  # a thousandth of the probability is beyond 64 standard deviations
+  heavy <- table(function(x) dt(x, 2, log = TRUE))
+  expect_equal(heavy$target, dt(heavy$x, 2), tolerance = 1e-3)
+})
+
+test_that("the targets of several parameters are weighted marginals", {
+  # log gamma(2) and normal, mixed so that neither is a coordinate
+  log_density <- function(z) {
+    a <- z[[1]] + z[[2]]
+    2 * a - exp(a) + dnorm(z[[2]], 1, 2, log = TRUE)
+  }
+  fit <- laplace(log_density, c(x = 0, y = 1), seed = 1)
+  check <- importance_check(fit)$estimates
+  table <- picture_target(fit, NULL, NULL)$table
+  for (j in 1:2) {
+    one <- table[table$variable == c("x", "y")[j], ]
+    share <- one$target / sum(one$target)
+    expect_equal(sum(one$target) * diff(one$x[1:2]), 1, tolerance = 0.005)
+    # as the marginal, up to the tails that are left out
+    exact <- c(digamma(2) - 1, 1)[j]
+    expect_lt(abs(sum(share * one$x) - exact), 5 * check$mcse[j] + 0.02)
+  }
+  shape <- table[table$variable == "y", ]
+  expect_lt(max(abs(shape$target - dnorm(shape$x, 1, 2))), 0.1 * dnorm(0, 0, 2))
+})
+
+test_that("six targets are drawn, or those that are named", {
+  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 100, seed = 1)
+  picture <- picture_target(fit, NULL, NULL)
+  expect_identical(levels(picture$table$variable), indexed("theta", 1:6))
+  expect_match(picture$note[1], "first 6 of 7 parameters")
+  named <- drawn(plot(fit, variables = "theta[7]"))$pictures[[1]]
+  expect_identical(levels(named$table$variable), "theta[7]")
+  logit <- suppressMessages(laplace_logistic(
+    am ~ wt, mtcars, correct = "importance", draws = 500, seed = 1
+  ))
+  base <- drawn(plot(logit, type = "density"))$pictures[[1]]
+  expect_identical(base$table, picture_target(logit, NULL, NULL)$table)
+  expect_gibbsite_error(
+    plot(drop_data(fit), type = "density"), "gibbsite_error_state"
+  )
+  expect_identical(drawn(plot(drop_data(fit)))$panels, 1L)
+})
+
 # Elapsed times differ from run to run.
 without_time <- function(lines) sub("; [0-9.e-]+ (s|min|h)$", "", lines)
 
