@@ -24,8 +24,11 @@ picture_laplace <- function(fit, type, level, variables, call, ...) {
   model <- fit_part(fit, "model")
   type <- check_plot_types(
     type %||% if (is.null(model$frame)) "coefficients" else "density", call,
-    "coefficients"
+    c("coefficients", if (!is.null(model$path)) "path")
   )
+  if (identical(type, "path")) {
+    return(picture_path(model, variables, call))
+  }
   if (is_target_picture(model, type)) {
     return(picture_target(fit, variables, call))
   }
@@ -189,4 +192,108 @@ grid_target <- function(fit, call) {
   list(curve = function(j) {
     data.frame(x = x[drawn], target = share[drawn] / (0.02 * sd))
   })
+}
+
+# ---- The path of gradient ascent ---------------------------------------------
+
+# The table has a row for each step: step, the parameters, log_density.
+picture_path <- function(model, variables, call) {
+  names <- utils::head(choose_variables(variables, model$columns, call), 6L)
+  table <- data.frame(
+    step = seq_len(nrow(model$path)) - 1L,
+    model$path[, names, drop = FALSE],
+    log_density = model$trace[seq_len(nrow(model$path))], check.names = FALSE
+  )
+  if (length(names) == 2L && length(model$columns) == 2L) {
+    path_in_plane(model, table, names, call)
+  } else {
+    path_by_step(model, table, names)
+  }
+}
+
+path_key <- function() {
+  colours <- gibbsite_palette(2L)
+  rbind(
+    plot_key("path", colours[[1L]], lty = 1, lwd = 1.5, pch = 19),
+    plot_key("mode", colours[[2L]], pch = 4),
+    plot_key("log density", "grey60", lty = 1, lwd = 1),
+    rule_key()
+  )
+}
+
+path_words <- function(model) {
+  paste0(
+    "Gradient ascent, rho = ", format(model$rho), ": ",
+    counted(nrow(model$path) - 1L, "step")
+  )
+}
+
+path_in_plane <- function(model, table, names, call) {
+  key <- path_key()
+  mode <- laplace_mode(model)[names]
+  points <- data.frame(x = table[[names[[1L]]]], y = table[[names[[2L]]]])
+  sd <- 3 * laplace_sd(model)[names]
+  limits <- Map(function(x, mode, sd) {
+    grDevices::extendrange(c(x, mode - sd, mode + sd), f = 0.05)
+  }, points, mode, sd)
+  contours <- ascent_contours(
+    model, limits, min(table$log_density), names, call
+  )
+  key$shown[key$label == "log density"] <- NROW(contours) > 0L
+  picture(
+    table, list(
+      picture_layer("line", contours, "log density"),
+      picture_layer("line", points, "path"),
+      picture_layer("point", data.frame(points, size = 1), "path", 0.7),
+      picture_layer("point", data.frame(x = mode[[1L]], y = mode[[2L]],
+                                        size = 4), "mode")
+    ), key[key$label != "rule", ],
+    x = picture_axis(names[[1L]], limits = limits[[1L]]),
+    y = picture_axis(names[[2L]], limits = limits[[2L]]),
+    note = path_words(model)
+  )
+}
+
+# Where log q is k^2 / 2 below its maximum, k = 1, 2, ... as far as the start
+# is, at most twelve such lines.
+ascent_contours <- function(model, limits, lowest, names, call) {
+  if (is.null(model$frame)) {
+    return(NULL)
+  }
+  grid <- lapply(limits, seq_range, n = 60L)
+  points <- as.matrix(expand.grid(grid))[, match(model$columns, names)]
+  height <- apply(points, 1L, density_or_zero(model$frame, call))
+  last <- max(3, sqrt(2 * (model$log_joint_map - lowest)))
+  steps <- seq(1, last, length.out = min(12, floor(last)))
+  contour_lines(
+    grid[[1L]], grid[[2L]], matrix(pmax(height, -1e300), 60L),
+    model$log_joint_map - steps^2 / 2
+  )
+}
+
+path_by_step <- function(model, table, names) {
+  shown <- c(names, "log_density")
+  lines <- in_panels(lapply(shown, function(name) {
+    data.frame(x = table$step, y = table[[name]])
+  }), shown)
+  rules <- in_panels(lapply(laplace_mode(model)[names], function(mode) {
+    data.frame(y = mode)
+  }), names)
+  rules$panel <- factor(rules$panel, shown)
+  key <- path_key()
+  key$pch <- NA
+  left <- length(model$columns) - length(names)
+  picture(
+    table, list(
+      picture_layer("hline", rules, "mode of a parameter"),
+      picture_layer("line", lines, "path")
+    ), rbind(
+      key[key$label == "path", ], rule_key("mode of a parameter", TRUE)
+    ),
+    x = picture_axis("step"), y = picture_axis("value", free = TRUE),
+    note = c(path_words(model), if (left > 0L) {
+      paste0(length(names), " of ", length(model$columns), " parameters")
+    }),
+    panels = data.frame(panel = shown, title = c(names, "log density"))
+  )
 }

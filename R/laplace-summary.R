@@ -43,7 +43,10 @@
 #'   stands above the picture. Without `variables` the first six are drawn.
 #'   `"coefficients"`: the mode of each parameter with its 50% and `level`
 #'   intervals, each on a scale of its own if some interval would be too short
-#'   on a common one. Or types of [plot.gibbsite_fit()], of which `"density"` is
+#'   on a common one. `"path"`, for `method = "gradient"`: the path of the
+#'   ascent, of two parameters over contours, where the log density is
+#'   \eqn{k^2/2}{k^2 / 2} below its maximum, otherwise parameters and log density
+#'   by step. Or types of [plot.gibbsite_fit()], of which `"density"` is
 #'   drawn together with others alone.
 #' @param ... For `plot()`, graphical parameters; `main` replaces the note above
 #'   the picture. Otherwise not used.
@@ -141,7 +144,10 @@ print.gibbsite_laplace <- function(x, ...) {
 
 mode_line <- function(model) {
   how <- switch(model$method,
-    newton = "Newton's method", gradient = "gradient ascent",
+    newton = "Newton's method",
+    gradient = paste0("gradient ascent", if (!is.null(model$rho)) {
+      paste(" with rho =", format(model$rho), "and Newton's method")
+    }),
     paste(model$method, "and Newton's method")
   )
   evidence <- if (is.finite(model$log_evidence)) {

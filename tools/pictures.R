@@ -123,6 +123,10 @@ fit("laplace_one", laplace(
   function(x) stats::dgamma(exp(x), 2, log = TRUE) + x, c(log_rate = 0),
   seed = 1
 ))
+fit("ascent", laplace(
+  function(x) -(x[1]^2 - 1.8 * x[1] * x[2] + x[2]^2) / 0.38, c(a = -3, b = 1),
+  method = "gradient", rho = 0.17, seed = 1
+))
 fit("laplace_scales", laplace(
   function(x) -sum(((x - c(0.01, 3, 500)) / c(0.002, 1, 90))^2) / 2,
   c(small = 0, middle = 1, large = 400), seed = 1
@@ -370,6 +374,8 @@ draw("mh-trace", plot(mh_trace(walk), steps = 40),
      "The path of a chain over its target, with rejected proposals")
 draw("laplace-own", plot(approximation),
      "A Laplace approximation beside its target")
+draw("laplace-path", plot(ascent, type = "path"),
+     "Gradient ascent over contours of the log density")
 draw("laplace-one", plot(laplace_one),
      "A Laplace approximation of one parameter beside its density")
 section("Tests and priors")
@@ -432,6 +438,7 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     hlm = c("groups", "coefficients"), hlm_many = "groups",
     hlm_binomial = c("groups", "coefficients"),
     approximation = c("coefficients", "density"), laplace_one = "density",
+    ascent = "path",
     laplace_scales = "coefficients",
     logistic = c("coefficients", "response", "calibration", "density"),
     logistic_gibbs = "coefficients",

@@ -443,6 +443,56 @@ test_that("six targets are drawn, or those that are named", {
   expect_identical(drawn(plot(drop_data(fit)))$panels, 1L)
 })
 
+test_that("gradient ascent steps by rho times the gradient", {
+  gradient <- function(x) 3 - exp(x[[1]])
+  fit <- quick(
+    log_gamma(3), c(x = -2), gradient, method = "gradient", rho = 0.1
+  )
+  # Newton's method ends where the next step would raise log q by 1e-10
+  expect_lt(abs(coef(fit) - log(3)), sqrt(2.1e-10) / sqrt(3))
+  path <- attr(fit, "model")$path
+  expect_identical(path[[1]], -2)
+  expect_identical(path[-1], path[-nrow(path)] +
+                     0.1 * vapply(path[-nrow(path)], gradient, 0))
+  expect_output(print(fit), "gradient ascent with rho = 0.1")
+  # contours of a density of two parameters, named in any order
+  banana <- quick(
+    function(x) -(1 - x[["a"]])^2 - (x[["b"]] - x[["a"]]^2)^2, c(a = 0, b = 1),
+    method = "gradient", rho = 0.1
+  )
+  for (names in list(c("a", "b"), c("b", "a"))) {
+    picture <- drawn(plot(banana, type = "path", variables = names))$pictures
+    line <- picture[[1]]$layers[[1]]$data
+    point <- as.list(stats::setNames(line[1, c("x", "y")], names))
+    drop <- (1 - point$a)^2 + (point$b - point$a^2)^2
+    # k^2 / 2 below the maximum, up to the grid
+    expect_lt(abs(sqrt(2 * drop) - round(sqrt(2 * drop))), 0.05)
+  }
+  steps <- drawn(plot(fit, type = "path"))$pictures[[1]]
+  expect_identical(steps$table$x, unname(path[, 1]))
+  expect_null(attr(quick(log_gamma(3), c(x = 0)), "model")$path)
+  expect_error(plot(quick(log_gamma(3), c(x = 0)), type = "path"),
+               class = "gibbsite_error_argument")
+})
+
+test_that("an ascent that does not arrive names rho", {
+  ascend <- function(rho, log_density = log_gamma(3), init = c(x = -2)) {
+    quick(log_density, init, method = "gradient", rho = rho)
+  }
+  expect_gibbsite_error(ascend(2), "gibbsite_error_rho")
+  expect_gibbsite_error(ascend(1e-5), "gibbsite_error_rho")
+  expect_gibbsite_error(ascend(1e-9), "gibbsite_error_rho")
+  expect_gibbsite_error(
+    ascend(0.3, function(x) if (abs(x) < 1) log(1 - x^2) else NaN, c(x = -0.9)),
+    "gibbsite_error_rho"
+  )
+  expect_gibbsite_error(ascend(NULL), "gibbsite_error_argument")
+  expect_gibbsite_error(ascend(0), "gibbsite_error_argument")
+  expect_gibbsite_error(
+    quick(log_gamma(3), c(x = -2), rho = 1), "gibbsite_error_argument"
+  )
+})
+
 # Elapsed times differ from run to run.
 without_time <- function(lines) sub("; [0-9.e-]+ (s|min|h)$", "", lines)
 
