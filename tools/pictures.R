@@ -207,6 +207,21 @@ fit("importance", {
     log_density = function(x) stats::dexp(x, 0.3, log = TRUE)
   ))
 })
+fit("rejection", {
+  set.seed(1)
+  sample_rejection(
+    500, function(x) -x^2 / 2,
+    list(draw = stats::rcauchy,
+         log_density = function(x) stats::dcauchy(x, log = TRUE)),
+    log_m = log(2 * pi) - 0.5, keep_proposals = TRUE
+  )
+})
+fit("two_peaks", {
+  set.seed(1)
+  sample_importance(272, function(x) {
+    log(stats::dnorm(x, -6, 0.5) / 2 + stats::dnorm(x, 6, 0.5) / 2)
+  }, independence(0, 100, df = 3))
+})
 fit("empirical", empirical_distribution(as.matrix(faithful)))
 fit("empirical_6", empirical_distribution(six))
 
@@ -395,10 +410,14 @@ draw("markov-6-matrix", plot(chain_6, type = "matrix"),
      "A finite Markov chain: its transition matrix")
 draw("importance-weighted", plot(importance, "histogram"),
      "Weighted draws of importance sampling")
+draw("importance-weights", plot(importance, "weights"),
+     "The weights of importance sampling")
+draw("rejection-points", plot(rejection),
+     "Rejection sampling: accepted and rejected points under the envelope")
 draw("empirical-cumulative", plot(empirical, "cdf"),
      "An empirical distribution: its cumulative distribution functions")
-for (of in c("importance", "empirical", "empirical_6")) {
-  for (type in c("histogram", "cdf")) {
+for (of in c("importance", "two_peaks", "empirical", "empirical_6")) {
+  for (type in c("histogram", "cdf", "weights")) {
     draw(paste(sub("_", "-", of), type, sep = "-"), plot(get(of), type))
   }
 }
