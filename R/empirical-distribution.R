@@ -337,7 +337,8 @@ picture_empirical <- function(x, type, chosen) {
     ), free = type == "histogram", floor = TRUE),
     note = if (diff(range(x$weights)) > 0) paste0(
       "Effective size ", show_ess(effective_points(x)), " of ",
-      counted(nrow(x$x), "point")
+      counted(nrow(x$x), "point"),
+      if (type == "weights" && nrow(x$x) > 300L) "; at most 300 are drawn"
     ),
     panels = if (length(chosen) > 1L) {
       data.frame(panel = chosen, title = chosen)

@@ -71,6 +71,7 @@ fit("gmm_1", gibbs_gmm(
 fit("gmm_1_named", gibbs_gmm(faithful["waiting"], 2, seed = 1))
 fit("gmm_1_k6", short(gibbs_gmm, bumps, 6))
 fit("gmm_2", gibbs_gmm(faithful, 2, seed = 1))
+fit("allocated", short(gibbs_gmm, faithful, 2, keep = "z"))
 fit("gmm_2_k6", short(gibbs_gmm, six_groups, 6))
 fit("gmm_4", gibbs_gmm(iris[1:4], 3, covariance = "shared", seed = 1))
 fit("unknown", gibbs_gmm(faithful$waiting, "unknown", draws = 500, seed = 1))
@@ -86,6 +87,14 @@ fit("lda_6", gibbs_lda(
   words, 6, draws = 500, burnin = 500, chains = 2, seed = 1
 ))
 fit("lda_20", short(gibbs_lda, words, 20, chains = 2))
+fit("by_party", {
+  corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+  topic_prevalence(
+    gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+              keep = "theta", seed = 1),
+    ~ 0 + party, data.frame(party = rep(c("left", "right"), 25))
+  )
+})
 fit("bmf", gibbs_bmf(
   made[-back, ], rank = 2, predict_at = made[back, ], draws = 300, burnin = 200,
   seed = 1
@@ -162,6 +171,14 @@ fit("gibbs", gibbs_sample(
     z2 = function(state) stats::rnorm(1, 4 + 0.8 * (state$z1 - 4), 0.6)
   ),
   init = list(z1 = 0, z2 = 0), burnin = 100, chains = 2, seed = 1
+))
+fit("blocks", gibbs_sample(
+  list(
+    a = function(state) stats::rnorm(1, 0.8 * state$b, 0.6),
+    b = function(state) stats::rnorm(1, 0.8 * state$a, 0.6)
+  ),
+  init = list(a = -3, b = 2), draws = 30, burnin = 0, chains = 1,
+  seed = 1
 ))
 fit("walk", mh_sample(
   function(x) -(x[1]^2 - 1.6 * x[1] * x[2] + x[2]^2) / 0.72, c(a = 0, b = 0),
@@ -281,6 +298,10 @@ draw("gmm-2-k6", plot(gmm_2_k6))
 draw("gmm-4", plot(gmm_4),
      "A mixture of four variables: scatter plots with ellipses")
 draw("gmm-6", plot(gmm_6))
+draw("gmm-labels", plot(gmm_4, type = "labels"),
+     "Label switching: the sampler's numbers and the renumbered ones")
+draw("gmm-coclustering", plot(coclustering(allocated)),
+     "How often two observations are in one cluster")
 draw("gmm-unknown", plot(unknown),
      "An unknown number of components: the posterior of the number")
 draw("gmm-unknown-mixture", plot(unknown, type = "mixture"),
@@ -304,6 +325,7 @@ for (k in c(6, 20)) {
 }
 draw("lda-20-terms-all", plot(lda_20, topics = 1:20, n = 5))
 draw("lda-6-terms-2", plot(lda_6, topics = 1:2, n = 20))
+draw("topic-prevalence", plot(by_party), "Topics: their shares by a covariate")
 section("Ratings")
 draw("bmf", plot(bmf),
      "Ratings: predictions, coverage of intervals, error by sweep")
@@ -387,6 +409,9 @@ draw("mh-band", {
 }, "A function of the parameters with its band")
 draw("mh-trace", plot(mh_trace(walk), steps = 40),
      "The path of a chain over its target, with rejected proposals")
+draw("gibbs-trace", plot(mh_trace(blocks), log_density = function(x) {
+  -(x[[1]]^2 - 1.6 * x[[1]] * x[[2]] + x[[2]]^2) / 0.72
+}), "The path of a Gibbs sampler, block by block, over its target")
 draw("laplace-own", plot(approximation),
      "A Laplace approximation beside its target")
 draw("laplace-path", plot(ascent, type = "path"),
@@ -406,11 +431,13 @@ section("Markov chains and independent draws")
 draw("markov-3", plot(chain), "A finite Markov chain: its graph")
 draw("markov-6", plot(chain_6))
 draw("markov-30", plot(chain_30))
+draw("state-after", plot(state_after(chain_6, 0:20, "snow")),
+     "A finite Markov chain: its distribution by step")
 draw("markov-6-matrix", plot(chain_6, type = "matrix"),
      "A finite Markov chain: its transition matrix")
 draw("importance-weighted", plot(importance, "histogram"),
      "Weighted draws of importance sampling")
-draw("importance-weights", plot(importance, "weights"),
+draw("importance-stems", plot(importance, "weights"),
      "The weights of importance sampling")
 draw("rejection-points", plot(rejection),
      "Rejection sampling: accepted and rejected points under the envelope")
