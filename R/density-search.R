@@ -126,8 +126,8 @@ density_derivative <- function(density, what, theta, call) {
 
 # list(map, factor, value, trace, iterations): the mode, L where L L' is the
 # negative Hessian there, the log density, and the best value so far at each
-# step of the search.
-find_mode <- function(density, init, method, call) {
+# step of the search; of gradient ascent the value itself, and `path`.
+find_mode <- function(density, init, method, call, rho = NULL) {
   theta <- as.double(init)
   value <- density_value(density, theta, call)
   if (value == -Inf) {
@@ -137,6 +137,10 @@ find_mode <- function(density, init, method, call) {
          -Inf at {point}."),
       call = call
     )
+  }
+  if (method == "gradient") {
+    at <- ascend_by_gradient(density, theta, value, rho, call)
+    return(c(polish_mode(density, at, call), list(path = at$path)))
   }
   onwards <- function(cnd) {
     at <- climb_by_search(density, theta, value, call)
@@ -154,12 +158,7 @@ find_mode <- function(density, init, method, call) {
 # The search of mh_sample(), where optim() meets an edge of the density. NULL if
 # it finds no peak. As there, NaN and errors on the way are zero density.
 climb_by_search <- function(density, theta, value, call) {
-  height <- function(x) {
-    tryCatch(
-      density_value(density, x, call),
-      gibbsite_error_density = function(cnd) -Inf
-    )
-  }
+  height <- density_or_zero(density, call)
   seen <- count_evaluations(height, NULL, search_bound(length(theta)))
   found <- tryCatch(
     climb_to_mode(seen, theta, axes_of_reach(seen$at, theta)),
@@ -168,6 +167,82 @@ climb_by_search <- function(density, theta, value, call) {
   if (identical(found$ended, "found")) {
     list(theta = found$centre, value = found$top, trace = c(value, found$top))
   }
+}
+
+# log q, where NaN and errors are zero density.
+density_or_zero <- function(density, call) {
+  function(x) {
+    tryCatch(
+      density_value(density, x, call),
+      gibbsite_error_density = function(cnd) -Inf
+    )
+  }
+}
+
+# ---- gradient ascent
+
+# theta <- theta + rho * gradient, until a step is below 1e-7 of theta:
+# list(theta, value, trace, path), `path` with a row for each point.
+ascend_by_gradient <- function(density, theta, value, rho, call, most = 10000) {
+  path <- list(theta)
+  trace <- value
+  for (step in seq_len(most)) {
+    change <- tryCatch(
+      rho * density_derivative(density, "gradient", theta, call),
+      gibbsite_error_density = function(cnd) {
+        abort_rho(rho, step, "has no gradient", call, cnd)
+      }
+    )
+    if (all(abs(change) <= 1e-7 * (1 + abs(theta)))) {
+      check_arrived(density, theta, rho, step, call)
+      return(list(
+        theta = theta, value = value, trace = trace,
+        path = matrix(unlist(path), ncol = length(theta), byrow = TRUE,
+                      dimnames = list(NULL, density$names))
+      ))
+    }
+    theta <- theta + change
+    value <- tryCatch(
+      density_value(density, theta, call),
+      gibbsite_error_density = function(cnd) {
+        abort_rho(rho, step, "left where the density is known", call, cnd)
+      }
+    )
+    if (value < trace[[1L]] - 1e-10 * (1 + abs(trace[[1L]]))) {
+      abort_rho(rho, step, "fell below the density of {.arg init}", call)
+    }
+    path[[step + 1L]] <- theta
+    trace[[step + 1L]] <- value
+  }
+  fell <- trace[[most + 1L]] < trace[[most]]
+  abort_rho(rho, most, "did not reach the mode", call, larger = !fell)
+}
+
+# Whether a step was short because the mode is near: it is within 0.05 standard
+# deviations by the derivatives. Newton's method goes on from there.
+check_arrived <- function(density, theta, rho, step, call) {
+  gradient <- density_derivative(density, "gradient", theta, call)
+  hessian <- density_derivative(density, "hessian", theta, call)
+  factor <- factor_precision(-hessian)
+  if (is.null(factor)) {
+    abort_indefinite(density, theta, hessian, call)
+  }
+  if (sum(forwardsolve(factor, gradient)^2) > 0.05^2) {
+    abort_rho(rho, step, "took steps too short to go on", call, larger = TRUE)
+  }
+}
+
+abort_rho <- function(rho, step, what, call, parent = NULL, larger = FALSE) {
+  better <- if (larger) "larger" else "smaller"
+  step <- digits(step)
+  abort_numeric(
+    c(paste0("Gradient ascent with {.arg rho} = {format(rho)} ", what,
+             ", in step {step}."),
+      i = "Use a {better} {.arg rho}. It is stable below 2 / the largest
+           eigenvalue of minus the Hessian.",
+      i = "{.code method = \"BFGS\"} needs no {.arg rho}."),
+    call = call, parent = parent, class = "rho"
+  )
 }
 
 # optim(), with a trace of the best value at each evaluation of the gradient, or

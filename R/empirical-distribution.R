@@ -21,7 +21,9 @@
 #' @param object The distribution.
 #' @param probs Probabilities, default the quartiles.
 #' @param ndraws Whole number, default the number of points: how many draws.
-#' @param type `"histogram"` (default) or `"cdf"`.
+#' @param type `"histogram"` (default), `"cdf"`, or `"weights"`: a line for each
+#'   point, as high as its weight. Of more than 300 there are the 50 highest and
+#'   250 of the others, evenly spaced by weight.
 #' @param variables `NULL` (default: the first nine) or names or numbers of
 #'   variables, a panel each.
 #' @param row.names,optional As in [as.data.frame()]; `optional` is not used.
@@ -40,8 +42,9 @@
 #'     `weight`.
 #'   * `as.stepfun()`: a function of class `ecdf` and [stats::stepfun], of one
 #'     variable.
-#'   * `plot()`: `x`, invisibly. Histograms leave out a thousandth of the
-#'     probability in each tail if the points reach far beyond the others.
+#'   * `plot()`: `x`, invisibly; `ggplot2::autoplot()`: the same picture as a
+#'     ggplot. Axes leave out a thousandth of the probability in each tail if
+#'     weights differ or points reach far beyond the others.
 #' @section Errors: `gibbsite_error_argument` for points that are not finite
 #'   numbers, weights that are negative or all 0, unknown variables, and several
 #'   variables where one is needed.
@@ -268,12 +271,32 @@ print_weighing.default <- function(x) invisible()
 
 #' @rdname empirical_distribution
 #' @export
-plot.empirical_distribution <- function(x, type = c("histogram", "cdf"),
+plot.empirical_distribution <- function(x, type = c("histogram", "cdf",
+                                                    "weights"),
                                         variables = NULL, ...) {
   call <- rlang::current_env()
   check_empirical(x)
   check_no_more(...)
-  type <- check_choice(type, c("histogram", "cdf"))
+  draw_base(chosen_empirical(x, type, variables, call))
+  invisible(x)
+}
+
+#' @rdname empirical_distribution
+#' @exportS3Method ggplot2::autoplot
+autoplot.empirical_distribution <- function(object,
+                                            type = c("histogram", "cdf",
+                                                     "weights"),
+                                            variables = NULL, ...) {
+  call <- rlang::current_env()
+  check_empirical(object)
+  check_no_more(...)
+  draw_ggplot(chosen_empirical(object, type, variables, call))
+}
+
+chosen_empirical <- function(x, type, variables, call) {
+  type <- check_choice(
+    type, c("histogram", "cdf", "weights"), arg = "type", call = call
+  )
   names <- colnames(x$x)
   chosen <- if (is.null(variables)) {
     utils::head(names, 9L)
@@ -282,29 +305,41 @@ plot.empirical_distribution <- function(x, type = c("histogram", "cdf"),
   }
   if (length(chosen) > 30L) {
     abort_argument(
-      "{.arg variables} must be 30 at most, not {length(chosen)}."
+      "{.arg variables} must be 30 at most, not {length(chosen)}.", call = call
     )
   }
-  draw_base(picture_empirical(x, type, chosen))
-  invisible(x)
+  picture_empirical(x, type, chosen)
 }
 
 picture_empirical <- function(x, type, chosen) {
   colour <- gibbsite_palette(1)
-  shown <- switch(type, histogram = weighted_histogram, cdf = weighted_cdf)
+  shown <- switch(
+    type, histogram = weighted_histogram, cdf = weighted_cdf,
+    weights = weight_stems
+  )
   table <- in_panels(lapply(chosen, function(name) {
     shown(x$x[, name], x$weights, effective_points(x))
   }), chosen)
   picture(
-    table, list(if (type == "cdf") picture_layer("step", table, "cdf") else {
-      picture_layer("rect", table, "bars")
-    }), rbind(
+    table, list(picture_layer(
+      switch(type, histogram = "rect", cdf = "step", weights = "segment"),
+      table, switch(type, histogram = "bars", cdf = "cdf", weights = "stems")
+    )), rbind(
+      plot_key("stems", colour, lty = 1, lwd = 1, shown = FALSE),
       plot_key("bars", colour, fill = pale(colour, 0.4), shown = FALSE),
       plot_key("cdf", colour, lty = 1, lwd = 1.5, shown = FALSE)
-    ), x = picture_axis("value", free = TRUE),
+    ), x = picture_axis(
+      if (length(chosen) > 1L) "value" else chosen, free = TRUE
+    ),
     y = picture_axis(switch(
-      type, histogram = "density", cdf = "probability of at most the value"
+      type, histogram = "density", cdf = "probability of at most the value",
+      weights = "weight"
     ), free = type == "histogram", floor = TRUE),
+    note = if (diff(range(x$weights)) > 0) paste0(
+      "Effective size ", show_ess(effective_points(x)), " of ",
+      counted(nrow(x$x), "point"),
+      if (type == "weights" && nrow(x$x) > 300L) "; at most 300 are drawn"
+    ),
     panels = if (length(chosen) > 1L) {
       data.frame(panel = chosen, title = chosen)
     }
@@ -338,27 +373,57 @@ weighted_cdf <- function(x, weights, size) {
   data.frame(x = at, y = cdf(at))
 }
 
+weight_stems <- function(x, weights, size) {
+  limits <- shown_ends(x, weights)
+  inside <- which(weights > 0 & x >= limits[[1L]] & x <= limits[[2L]])
+  inside <- inside[order(-weights[inside])]
+  rest <- inside[-seq_len(min(50L, length(inside)))]
+  inside <- c(utils::head(inside, 50L), rest[evenly(length(rest), 250L)])
+  data.frame(
+    x = x[inside], y = rep(0, length(inside)), xend = x[inside],
+    yend = weights[inside]
+  )
+}
+
 # The range of the points, without a thousandth of the probability in each tail
-# if they reach far beyond the others.
+# if weights differ or they reach far beyond the others.
 shown_ends <- function(x, weights) {
   ends <- weighted_quantile(x, weights, c(0, 0.001, 0.25, 0.75, 0.999, 1))
   limits <- ends[c(1L, 6L)]
   middle <- ends[[4L]] - ends[[3L]]
-  if (middle > 0 && diff(limits) > 12 * middle) ends[c(2L, 5L)] else limits
+  trimmed <- ends[c(2L, 5L)]
+  tails <- diff(range(weights)) > 0 && diff(trimmed) > 0
+  if (tails || (middle > 0 && diff(limits) > 12 * middle)) trimmed else limits
 }
 
-# One bin a whole number; otherwise the width of bins is half of that of
-# Freedman and Diaconis, for the effective size.
+# One bin a whole number; otherwise bins have the width of Freedman and Diaconis
+# for the effective size.
 histogram_breaks <- function(x, weights, size) {
   limits <- shown_ends(x, weights)
   if (is_discrete(x) && diff(limits) < 60) {
     return(seq(limits[[1L]] - 0.5, limits[[2L]] + 0.5))
   }
-  middle <- diff(weighted_quantile(x, weights, c(0.25, 0.75)))
-  width <- middle / size^(1 / 3)
+  width <- 2 * spread_of_peak(x, weights) / size^(1 / 3)
   if (diff(limits) == 0) {
     limits <- limits + c(-0.5, 0.5) * max(abs(limits), 1)
   }
   count <- if (width > 0) diff(limits) / width else 30
   pretty(limits, min(max(count, 5), 60))
+}
+
+# The interquartile range of a normal distribution whose shortest interval with
+# a quarter of the probability is as long: that of all points would be the
+# distance between two groups of them.
+spread_of_peak <- function(x, weights) {
+  from <- seq(0, 0.75, by = 0.01)
+  quarter <- min(
+    weighted_quantile(x, weights, from + 0.25) -
+      weighted_quantile(x, weights, from)
+  )
+  middle <- diff(weighted_quantile(x, weights, c(0.25, 0.75)))
+  if (quarter > 0) {
+    min(middle, quarter * stats::qnorm(0.75) / stats::qnorm(0.625))
+  } else {
+    middle
+  }
 }

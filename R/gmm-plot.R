@@ -552,14 +552,17 @@ picture_together <- function(x, call, arg = "x", most = 200L) {
     x = rep(at, length(at)), y = rep(at, each = length(at)),
     share = as.vector(x[order, order])
   )
-  half <- n / length(at) / 2
+  # halfway to the neighbours that are drawn
+  edges <- c(0.5, at[-1L] / 2 + at[-length(at)] / 2, n + 0.5)
   cells <- table[table$share > 0.005, ]
+  column <- match(cells$x, at)
+  row <- match(cells$y, at)
   colour <- gibbsite_palette(1L)
   steps <- c(0.25, 0.5, 0.75, 1)
   picture(
     table, list(picture_layer("rect", data.frame(
-      xmin = cells$x - half, xmax = cells$x + half, ymin = cells$y - half,
-      ymax = cells$y + half
+      xmin = edges[column], xmax = edges[column + 1L], ymin = edges[row],
+      ymax = edges[row + 1L]
     ), "cell", cells$share)), rbind(
       plot_key(percent(steps), NA, fill = vapply(
         steps, pale, "", colour = colour

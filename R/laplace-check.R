@@ -262,15 +262,23 @@ importance_check <- function(fit, ndraws = NULL) {
   if (is.null(model$frame)) {
     abort_no_data(call = call)
   }
-  w <- importance_draws(fit, ndraws, call)
-  added <- added_draws(fit, nrow(w), call)
-  log_joint <- joint_of_draws(fit, rbind(w, added), call)
-  own <- seq_len(nrow(w))
-  weighed <- weigh_draws(model, w, log_joint[own], call)
-  corrected <- correct_moments(model, rbind(w, added), log_joint)
+  both <- mixture_draws(fit, ndraws, call)
+  own <- seq_len(nrow(both$w) / 2)
+  weighed <- weigh_draws(
+    model, both$w[own, , drop = FALSE], both$log_joint[own], call
+  )
+  corrected <- correct_moments(model, both$w, both$log_joint)
   structure(
     c(weighed, corrected), class = "laplace_importance"
   )
+}
+
+# list(w, log_joint): draws of N(map, Sigma), then as many of the t distribution
+# about the same mode, with their log density.
+mixture_draws <- function(fit, ndraws, call) {
+  w <- importance_draws(fit, ndraws, call)
+  w <- rbind(w, added_draws(fit, nrow(w), call))
+  list(w = w, log_joint = joint_of_draws(fit, w, call))
 }
 
 # The part of the check that measures the quality of the approximation.
@@ -339,13 +347,7 @@ joint_of_draws <- function(fit, w, call) {
 weigh_draws <- function(model, w, log_joint, call) {
   log_ratio <- log_joint - log_normal_kernel(model, w) -
     log_normal_constant(model)
-  if (!any(log_ratio > -Inf)) {
-    abort_numeric(
-      c("No draw of the normal approximation has a positive density.",
-        i = "The approximation is useless here."),
-      call = call
-    )
-  }
+  check_some_density(log_ratio, call)
   smoothed <- smooth_weights(log_ratio)
   largest <- max(smoothed$log_weights)
   weight <- exp(smoothed$log_weights - largest)
@@ -358,13 +360,23 @@ weigh_draws <- function(model, w, log_joint, call) {
   )
 }
 
+check_some_density <- function(log_joint, call) {
+  if (!any(log_joint > -Inf)) {
+    abort_numeric(
+      c("No draw of the normal approximation has a positive density.",
+        i = "The approximation is useless here."),
+      call = call
+    )
+  }
+}
+
 # Estimates from the draws w, of which the first half is from N(map, Sigma) and
 # the second half from the t distribution about the same mode. The weights are
 # with respect to the mixture of both, whose density is at least half of the
 # larger of the two everywhere.
 correct_moments <- function(model, w, log_joint) {
   log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
-  log_mixture <- log_mean_of(log_normal, log_t_density(model, w))
+  log_mixture <- log_mixture_density(model, w, log_normal)
   log_ratio <- log_joint - log_mixture
   largest <- max(log_ratio)
   weight <- exp(log_ratio - largest)
@@ -392,6 +404,11 @@ correct_moments <- function(model, w, log_joint) {
       weighted_moments(w, weight / sum(weight)), row.names = NULL
     )
   )
+}
+
+# log density of the mixture from which mixture_draws() are
+log_mixture_density <- function(model, w, log_normal) {
+  log_mean_of(log_normal, log_t_density(model, w))
 }
 
 # log((exp(a) + exp(b)) / 2)

@@ -7,7 +7,7 @@
 # user's functions have returned so far, in order, and the generator after the
 # last of them. A continued search replays these values without calling the
 # functions, and so reaches the point where it was interrupted.
-search_model <- function(density, init, method, correct) {
+search_model <- function(density, init, method, correct, rho = NULL) {
   model <- new_model(
     c("laplace_search_model", "unfinished_model"),
     name = "laplace", fit_class = "gibbsite_laplace",
@@ -20,6 +20,7 @@ search_model <- function(density, init, method, correct) {
     init = init, method = method, correct = correct, stream = NULL,
     values = list(), seed = NULL, best = NULL
   )
+  model$search$rho <- rho
   say_search(model)
 }
 
@@ -53,14 +54,20 @@ model_prepare.laplace_search_model <- function(model, running, call) {
   density$record <- new_record(search)
   found <- cut_short(allowInterrupts(with_stream(
     search$stream,
-    find_mode(density, search$init, search$method, call), call
+    find_mode(density, search$init, search$method, call, search$rho), call
   )))
   if (is.null(found)) {
     search[c("values", "seed", "best")] <- recorded_search(density$record)
     model$search <- search
     return(say_search(model))
   }
-  density_model(model$frame, found$value, search$method, search$correct)
+  out <- density_model(
+    model$frame, found$value, search$method, search$correct
+  )
+  # of gradient ascent alone
+  out$path <- found$value$path
+  out$rho <- search$rho
+  out
 }
 
 # ---- The approximation ------------------------------------------------------

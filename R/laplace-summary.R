@@ -9,7 +9,8 @@
 #' approximation. `summary()` shows the mode, the draws, the log evidence and
 #' the check of the approximation, [importance_check()], with its advice.
 #' `tidy()` gives one row for each parameter, `glance()` one row for the fit.
-#' `plot()` draws the mode of each parameter with its intervals, or the draws.
+#' `plot()` draws the approximation beside the density that it approximates, or
+#' the mode of each parameter with its intervals.
 #'
 #' `coef()` and `vcov()` are the mean and covariance of the normal
 #' approximation, also for a fit with `correct = "importance"`, and can serve as
@@ -24,7 +25,8 @@
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param variables `NULL` (default) for all parameters, or some of their names.
-#'   `plot()` shows, of more than 40, those with the largest |mean| / sd.
+#'   Of more than 40 coefficients `plot()` shows those with the largest |mean| /
+#'   sd.
 #' @param probs Numbers between 0 and 1: which quantiles of the draws; default
 #'   `c(0.025, 0.5, 0.975)`.
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
@@ -33,10 +35,19 @@
 #' @param exponentiate `TRUE`: odds ratios of a fit of [laplace_logistic()],
 #'   `exp()` of `estimate`, `conf.low` and `conf.high`. `std.error` remains that
 #'   of the coefficient, as in broom. Default `FALSE`.
-#' @param type `"coefficients"` (default): the mode of each parameter with its
-#'   50% and `level` intervals, each on a scale of its own if some interval
-#'   would be too short on a common one; or types of [plot.gibbsite_fit()] (the
-#'   default if `variables` are given).
+#' @param type `"density"` (default for a fit with its data): each parameter's
+#'   normal approximation beside its target. Of one parameter the target is the
+#'   density itself, normalised on a grid. Of several it is the marginal density
+#'   of weighted draws, those of [importance_check()]: at most 4,000 of the
+#'   normal distribution and as many of the t distribution, whose effective size
+#'   stands above the picture. Without `variables` the first six are drawn.
+#'   `"coefficients"`: the mode of each parameter with its 50% and `level`
+#'   intervals, each on a scale of its own if some interval would be too short
+#'   on a common one. `"path"`, for `method = "gradient"`: the path of the
+#'   ascent, of two parameters over contours, where the log density is
+#'   \eqn{k^2/2}{k^2 / 2} below its maximum, otherwise parameters and log density
+#'   by step. Or types of [plot.gibbsite_fit()], of which `"density"` is
+#'   drawn together with others alone.
 #' @param ... For `plot()`, graphical parameters; `main` replaces the note above
 #'   the picture. Otherwise not used.
 #' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
@@ -57,6 +68,7 @@
 #' @section Errors: `gibbsite_error_argument` for unknown parameters, variables
 #'   and types, for a level, `conf.level` or `probs` out of range, and for
 #'   `exponentiate = TRUE` where parameters are not log-odds.
+#'   `gibbsite_error_state` for `type = "density"` of a fit without its data.
 #' @seealso [importance_check()] for their reliability,
 #'   [plot.gibbsite_regression()] for pictures of logistic regressions.
 #' @examples
@@ -132,7 +144,10 @@ print.gibbsite_laplace <- function(x, ...) {
 
 mode_line <- function(model) {
   how <- switch(model$method,
-    newton = "Newton's method", gradient = "gradient ascent",
+    newton = "Newton's method",
+    gradient = paste0("gradient ascent", if (!is.null(model$rho)) {
+      paste(" with rho =", format(model$rho), "and Newton's method")
+    }),
     paste(model$method, "and Newton's method")
   )
   evidence <- if (is.finite(model$log_evidence)) {
@@ -363,48 +378,5 @@ prior_summary.gibbsite_laplace <- function(object, ...) {
   abort_argument(c(
     "A fit of {.fn laplace} has no separate prior.",
     i = "{.arg log_density} contains prior and likelihood."
-  ))
-}
-
-# Plots of a Laplace approximation.
-
-#' @rdname laplace-estimates
-#' @export
-plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
-                                  variables = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  draw_base(picture_laplace(x, type, level, variables, call, ...), list(...))
-  invisible(x)
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
-                                      variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_laplace(
-    object, type, level, variables, rlang::current_env()
-  ))
-}
-
-picture_laplace <- function(fit, type, level, variables, call, ...) {
-  type <- check_plot_types(
-    default_types(type, variables, "coefficients"), call, "coefficients"
-  )
-  if (!identical(type, "coefficients")) {
-    return(picture_chains(fit, type, variables, call, ...))
-  }
-  level <- check_level(level, call = call)
-  chosen <- choose_variables(variables, fit_part(fit, "model")$columns, call)
-  estimate <- lapply(coefficient_estimates(fit), `[`, chosen)
-  few <- clearest(estimate, is.null(variables), "parameters")
-  chosen <- chosen[few$rows]
-  interval <- function(level) {
-    parameter_interval(fit, level)[chosen, , drop = FALSE]
-  }
-  picture_intervals(intervals_shown(
-    estimate$mean[chosen], interval(level), interval(0.5), level, "value",
-    estimate = "mode", note = few$note, scaled = TRUE
   ))
 }

@@ -50,7 +50,15 @@
 #' @param ... Further arguments of `log_density`, `gradient` and `hessian`.
 #'   Arguments of `laplace()` itself need their whole names.
 #' @param method The method of [stats::optim()]: `"BFGS"` (default), `"CG"` or
-#'   `"Nelder-Mead"`, which needs no gradient to start with.
+#'   `"Nelder-Mead"`, which needs no gradient to start with. Or `"gradient"`,
+#'   gradient ascent with the step `rho`, for teaching: \eqn{\theta \leftarrow
+#'   \theta + \rho \nabla \log q(\theta)}{theta <- theta + rho * (gradient of
+#'   log q)}, at most 10,000 times, until a step is below 1e-7 of
+#'   \eqn{1 + |\theta|}{1 + |theta|}. `plot(fit, type = "path")` draws its path.
+#' @param rho For `method = "gradient"` alone, which needs it: a positive
+#'   number, the same in every step. The ascent is stable around the mode if it is below
+#'   2 / the largest eigenvalue of \eqn{\Sigma^{-1}}{Sigma^-1}; far smaller ones
+#'   take many steps.
 #' @param correct `"none"` (default): independent draws of the normal
 #'   approximation. `"importance"`: draws of the density itself, see
 #'   [importance_check()]. Such a draw takes 15 evaluations of the density.
@@ -69,7 +77,9 @@
 #' or `hessian` fails, or returns NaN or the wrong number of values, when no
 #' maximum is found, when the Hessian at the point found is not negative
 #' definite, and when `gradient` or `hessian` there differs from the derivatives
-#' of `log_density`. Each error names the point.
+#' of `log_density`. Each of these names the point. Gradient ascent that falls
+#' below the density of `init`, leaves the density, or does not reach the mode
+#' is an error of class `gibbsite_error_rho`, which names `rho` and the step.
 #' @references
 #' Tierney L, Kadane JB (1986). Accurate approximations for posterior moments
 #' and marginal densities. *Journal of the American Statistical Association* 81,
@@ -86,9 +96,15 @@
 #' fit
 #' coef(fit)
 #' confint(fit)
+#'
+#' # the path of gradient ascent
+#' fit <- laplace(log_density, c(mean = 4, log_sd = 0), seed = 1,
+#'                method = "gradient", rho = 0.001)
+#' plot(fit, type = "path")
 #' @export
 laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
-                    method = c("BFGS", "CG", "Nelder-Mead"),
+                    method = c("BFGS", "CG", "Nelder-Mead", "gradient"),
+                    rho = NULL,
                     correct = c("none", "importance"), draws = 1000,
                     chains = 4, cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
@@ -96,7 +112,8 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
   if (has_short_names()) return(with_whole_names())
   check_needed(log_density = "a function", init = "where the search begins")
   call <- rlang::current_env()
-  method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead"))
+  method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead", "gradient"))
+  rho <- check_rho(rho, method, call)
   correct <- check_choice(correct, c("none", "importance"))
   init <- check_density_init(init, call)
   running <- laplace_running(correct, draws, call)
@@ -110,6 +127,20 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     check_function(hessian, "hessian", null_ok = TRUE, call = call),
     names(init), list(...)
   )
-  model <- search_model(density, init, method, correct)
+  model <- search_model(density, init, method, correct, rho)
   run_chains(model, running, match.call(), call)
+}
+
+check_rho <- function(rho, method, call) {
+  if (method == "gradient") {
+    return(check_number(rho, 0, lower_open = TRUE, arg = "rho", call = call))
+  }
+  if (!is.null(rho)) {
+    abort_argument(
+      c("{.arg rho} is the step of {.code method = \"gradient\"} alone.",
+        i = "Leave it out. If {.arg log_density} has an argument of this name,
+             give it another."),
+      call = call
+    )
+  }
 }

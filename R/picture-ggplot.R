@@ -122,8 +122,9 @@ ggplot_key <- function(key) {
       linewidth = pmax(shown$lwd, 1.5) / ggplot2::.pt
     )
   )
+  none <- rep(NA_real_, nrow(shown))
   empty <- data.frame(
-    x = NA_real_, y = NA_real_, key = factor(shown$label, unique(all$label))
+    x = none, y = none, key = factor(shown$label, unique(all$label))
   )
   c(
     lapply(if (nrow(shown) > 0L) c("rect", "path", "point"), function(glyph) {

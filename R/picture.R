@@ -134,10 +134,9 @@ percent <- function(level) paste0(format(100 * level), "%")
 seq_range <- function(limits, n) seq(limits[[1L]], limits[[2L]], length.out = n)
 
 # Contours of a density on a grid: x, y, group.
-contour_lines <- function(x, y, density) {
-  lines <- grDevices::contourLines(
-    x, y, density, levels = max(density) * contour_levels
-  )
+contour_lines <- function(x, y, density,
+                          levels = max(density) * contour_levels) {
+  lines <- grDevices::contourLines(x, y, density, levels = levels)
   do.call(rbind, Map(function(line, group) {
     data.frame(x = line$x, y = line$y, group = group)
   }, lines, seq_along(lines)))

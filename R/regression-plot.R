@@ -48,7 +48,9 @@
 #'   its posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
 #'   left out if its rows do not determine its estimates.
-#' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`.
+#' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`. For
+#'   [laplace_logistic()] `"density"` alone is the approximation beside the
+#'   posterior, see [plot.gibbsite_laplace()].
 #'
 #' The default is `"groups"` for a formula with groups, `"response"` for a
 #' linear regression on one numeric variable, and `"coefficients"` for others.
@@ -145,6 +147,9 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
   )
   per <- check_per(per, call)
   level <- check_level(level, call = call)
+  if (is_target_picture(model, type)) {
+    return(picture_target(fit, variables, call))
+  }
   if (!type[[1L]] %in% own) {
     return(picture_chains(fit, type, variables, call, ...))
   }

@@ -76,11 +76,8 @@ sample_importance <- function(n, log_target, proposal) {
     )
   }
   weight <- exp(log_weights - largest)
-  x <- as.matrix(batch$x)
-  colnames(x) <- colnames(x) %||% if (ncol(x) == 1L) "x" else
-    paste0("V", seq_len(ncol(x)))
   new_empirical(
-    x, weight, is.null(dim(batch$x)), "importance_sample",
+    named_points(batch$x), weight, is.null(dim(batch$x)), "importance_sample",
     log_weights = log_weights, ess = sum(weight)^2 / sum(weight^2),
     pareto_k = smooth_weights(log_weights)$pareto_k,
     log_normaliser = largest + log(mean(weight)),
@@ -253,11 +250,24 @@ propose_draws <- function(n, log_target, proposal, call) {
 #' @param log_m A number: \eqn{\log M}.
 #' @param max_tries A number of at least `n` (default `1e6 + 1000 * n`): an
 #'   error is raised when `n` draws would need more proposals.
+#' @param keep_proposals `TRUE` to keep all proposals up to the last accepted
+#'   one, for `plot()`. Default `FALSE`.
+#' @param x,object A sample.
+#' @param ... Not used.
 #' @return An object of class `rejection_sample`: the draws, a vector or a
 #'   matrix, with the attributes `acceptance` and `acceptance_se` (the rate with
 #'   its standard error), `log_normaliser` and `log_normaliser_se` (\eqn{\log Z}
 #'   likewise) and `tries` (the number \eqn{T}). A subset of it is a plain
-#'   vector or matrix.
+#'   vector or matrix. With `keep_proposals = TRUE` there is also `proposals`, a
+#'   matrix with a row for each: its variables, `log_target`, `log_envelope`
+#'   (\eqn{\log M q}{log(M q)}) and `log_uniform`, the logarithm of the uniform
+#'   number, which is at most `log_target - log_envelope` where it is accepted.
+#'
+#'   `plot()` and `ggplot2::autoplot()` draw these: of one variable the target
+#'   and its envelope \eqn{M q}, with at most 2,000 of the points at the height
+#'   of their uniform number times \eqn{M q}, which are accepted below the
+#'   target; of several the first two, without heights. Of a sample without its
+#'   proposals they draw histograms.
 #' @section Errors: `gibbsite_error_argument` for arguments of the wrong kind.
 #'   `gibbsite_error_numeric` when a function fails or returns anything but one
 #'   number for each point; of class `gibbsite_error_envelope` when the target
@@ -281,10 +291,18 @@ propose_draws <- function(n, log_target, proposal, call) {
 #' )
 #' x
 #' log(sqrt(2 * pi)) # the normaliser
-#' hist(x)
+#'
+#' # the points under the envelope
+#' x <- sample_rejection(
+#'   500, function(x) -x^2 / 2,
+#'   list(draw = rcauchy, log_density = function(x) dcauchy(x, log = TRUE)),
+#'   log_m = log(2 * pi) - 0.5, keep_proposals = TRUE
+#' )
+#' plot(x)
 #' @export
 sample_rejection <- function(n, log_target, proposal, log_m,
-                             max_tries = 1e6 + 1000 * n) {
+                             max_tries = 1e6 + 1000 * n,
+                             keep_proposals = FALSE) {
   check_needed(
     n = "how many draws", log_target = "the log density to draw from",
     proposal = "where draws are proposed",
@@ -296,7 +314,9 @@ sample_rejection <- function(n, log_target, proposal, log_m,
   proposal <- sampling_proposal(proposal, call)
   log_m <- check_number(log_m)
   max_tries <- check_number(max_tries, n, infinite_ok = TRUE)
+  keep_proposals <- check_flag(keep_proposals)
   kept <- list()
+  proposals <- list()
   found <- 0
   tries <- 0
   while (found < n) {
@@ -307,17 +327,41 @@ sample_rejection <- function(n, log_target, proposal, log_m,
     batch <- propose_draws(size, log_target, proposal, call)
     log_ratio <- batch$log_target - batch$log_proposal - log_m
     check_envelope(batch, log_ratio, call)
-    accepted <- which(log(stats::runif(size)) <= log_ratio)
+    log_uniform <- log(stats::runif(size))
+    accepted <- which(log_uniform <= log_ratio)
+    used <- size
     if (length(accepted) >= n - found) {
       accepted <- accepted[seq_len(n - found)]
-      tries <- tries + accepted[[n - found]]
-    } else {
-      tries <- tries + size
+      used <- accepted[[n - found]]
+    }
+    tries <- tries + used
+    if (keep_proposals) {
+      proposals[[length(proposals) + 1L]] <- proposal_table(
+        batch, log_uniform, log_m, used
+      )
     }
     found <- found + length(accepted)
     kept[[length(kept) + 1L]] <- pick_draws(batch$x, accepted)
   }
-  rejection_sample(stack_draws(kept), n, tries, log_m)
+  out <- rejection_sample(stack_draws(kept), n, tries, log_m)
+  attr(out, "proposals") <- if (keep_proposals) do.call(rbind, proposals)
+  out
+}
+
+# The first `used` proposals of a batch, one a row.
+proposal_table <- function(batch, log_uniform, log_m, used) {
+  cbind(
+    named_points(batch$x), log_target = batch$log_target,
+    log_envelope = batch$log_proposal + log_m, log_uniform = log_uniform
+  )[seq_len(used), , drop = FALSE]
+}
+
+# A matrix whose columns have names: x, or V1, V2, ...
+named_points <- function(x) {
+  x <- as.matrix(x)
+  colnames(x) <- colnames(x) %||% if (ncol(x) == 1L) "x" else
+    paste0("V", seq_len(ncol(x)))
+  x
 }
 
 # Enough proposals for the draws still missing, by the rate so far; at most

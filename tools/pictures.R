@@ -71,6 +71,7 @@ fit("gmm_1", gibbs_gmm(
 fit("gmm_1_named", gibbs_gmm(faithful["waiting"], 2, seed = 1))
 fit("gmm_1_k6", short(gibbs_gmm, bumps, 6))
 fit("gmm_2", gibbs_gmm(faithful, 2, seed = 1))
+fit("allocated", short(gibbs_gmm, faithful, 2, keep = "z"))
 fit("gmm_2_k6", short(gibbs_gmm, six_groups, 6))
 fit("gmm_4", gibbs_gmm(iris[1:4], 3, covariance = "shared", seed = 1))
 fit("unknown", gibbs_gmm(faithful$waiting, "unknown", draws = 500, seed = 1))
@@ -86,6 +87,14 @@ fit("lda_6", gibbs_lda(
   words, 6, draws = 500, burnin = 500, chains = 2, seed = 1
 ))
 fit("lda_20", short(gibbs_lda, words, 20, chains = 2))
+fit("by_party", {
+  corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
+  topic_prevalence(
+    gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
+              keep = "theta", seed = 1),
+    ~ 0 + party, data.frame(party = rep(c("left", "right"), 25))
+  )
+})
 fit("bmf", gibbs_bmf(
   made[-back, ], rank = 2, predict_at = made[back, ], draws = 300, burnin = 200,
   seed = 1
@@ -119,6 +128,14 @@ fit("approximation", {
     sum(stats::dnorm(long, theta[["mean"]], exp(theta[["log_sd"]]), log = TRUE))
   }, c(mean = 4, log_sd = 0), seed = 1)
 })
+fit("laplace_one", laplace(
+  function(x) stats::dgamma(exp(x), 2, log = TRUE) + x, c(log_rate = 0),
+  seed = 1
+))
+fit("ascent", laplace(
+  function(x) -(x[1]^2 - 1.8 * x[1] * x[2] + x[2]^2) / 0.38, c(a = -3, b = 1),
+  method = "gradient", rho = 0.17, seed = 1
+))
 fit("laplace_scales", laplace(
   function(x) -sum(((x - c(0.01, 3, 500)) / c(0.002, 1, 90))^2) / 2,
   c(small = 0, middle = 1, large = 400), seed = 1
@@ -154,6 +171,14 @@ fit("gibbs", gibbs_sample(
     z2 = function(state) stats::rnorm(1, 4 + 0.8 * (state$z1 - 4), 0.6)
   ),
   init = list(z1 = 0, z2 = 0), burnin = 100, chains = 2, seed = 1
+))
+fit("blocks", gibbs_sample(
+  list(
+    a = function(state) stats::rnorm(1, 0.8 * state$b, 0.6),
+    b = function(state) stats::rnorm(1, 0.8 * state$a, 0.6)
+  ),
+  init = list(a = -3, b = 2), draws = 30, burnin = 0, chains = 1,
+  seed = 1
 ))
 fit("walk", mh_sample(
   function(x) -(x[1]^2 - 1.6 * x[1] * x[2] + x[2]^2) / 0.72, c(a = 0, b = 0),
@@ -198,6 +223,21 @@ fit("importance", {
     draw = function(n) stats::rexp(n, 0.3),
     log_density = function(x) stats::dexp(x, 0.3, log = TRUE)
   ))
+})
+fit("rejection", {
+  set.seed(1)
+  sample_rejection(
+    500, function(x) -x^2 / 2,
+    list(draw = stats::rcauchy,
+         log_density = function(x) stats::dcauchy(x, log = TRUE)),
+    log_m = log(2 * pi) - 0.5, keep_proposals = TRUE
+  )
+})
+fit("two_peaks", {
+  set.seed(1)
+  sample_importance(272, function(x) {
+    log(stats::dnorm(x, -6, 0.5) / 2 + stats::dnorm(x, 6, 0.5) / 2)
+  }, independence(0, 100, df = 3))
 })
 fit("empirical", empirical_distribution(as.matrix(faithful)))
 fit("empirical_6", empirical_distribution(six))
@@ -258,6 +298,10 @@ draw("gmm-2-k6", plot(gmm_2_k6))
 draw("gmm-4", plot(gmm_4),
      "A mixture of four variables: scatter plots with ellipses")
 draw("gmm-6", plot(gmm_6))
+draw("gmm-labels", plot(gmm_4, type = "labels"),
+     "Label switching: the sampler's numbers and the renumbered ones")
+draw("gmm-coclustering", plot(coclustering(allocated)),
+     "How often two observations are in one cluster")
 draw("gmm-unknown", plot(unknown),
      "An unknown number of components: the posterior of the number")
 draw("gmm-unknown-mixture", plot(unknown, type = "mixture"),
@@ -281,6 +325,7 @@ for (k in c(6, 20)) {
 }
 draw("lda-20-terms-all", plot(lda_20, topics = 1:20, n = 5))
 draw("lda-6-terms-2", plot(lda_6, topics = 1:2, n = 20))
+draw("topic-prevalence", plot(by_party), "Topics: their shares by a covariate")
 section("Ratings")
 draw("bmf", plot(bmf),
      "Ratings: predictions, coverage of intervals, error by sweep")
@@ -313,8 +358,10 @@ draw("hlm-coefficients", plot(hlm, type = "coefficients"),
 draw("hlm-binomial-groups", plot(hlm_binomial),
      "Groups of successes and failures")
 draw("hlm-binomial-coefficients", plot(hlm_binomial, type = "coefficients"))
-draw("laplace-coefficients", plot(approximation))
-draw("laplace-coefficients-scales", plot(laplace_scales))
+draw("laplace-coefficients", plot(approximation, type = "coefficients"))
+draw("laplace-coefficients-scales", plot(laplace_scales, type = "coefficients"))
+draw("logistic-density", plot(logistic, type = "density"),
+     "Logistic regression: its Laplace approximation beside the posterior")
 section("Logistic regression")
 draw("logistic-coefficients-exact", plot(logistic_gibbs, type = "coefficients"),
      "Logistic regression: coefficients")
@@ -362,8 +409,15 @@ draw("mh-band", {
 }, "A function of the parameters with its band")
 draw("mh-trace", plot(mh_trace(walk), steps = 40),
      "The path of a chain over its target, with rejected proposals")
+draw("gibbs-trace", plot(mh_trace(blocks), log_density = function(x) {
+  -(x[[1]]^2 - 1.6 * x[[1]] * x[[2]] + x[[2]]^2) / 0.72
+}), "The path of a Gibbs sampler, block by block, over its target")
 draw("laplace-own", plot(approximation),
-     "A Laplace approximation: the mode with intervals")
+     "A Laplace approximation beside its target")
+draw("laplace-path", plot(ascent, type = "path"),
+     "Gradient ascent over contours of the log density")
+draw("laplace-one", plot(laplace_one),
+     "A Laplace approximation of one parameter beside its density")
 section("Tests and priors")
 draw("sbc-ecdf", plot(calibration), "Simulation-based calibration: ranks")
 draw("sbc-histogram", plot(calibration, "histogram"),
@@ -377,14 +431,20 @@ section("Markov chains and independent draws")
 draw("markov-3", plot(chain), "A finite Markov chain: its graph")
 draw("markov-6", plot(chain_6))
 draw("markov-30", plot(chain_30))
+draw("state-after", plot(state_after(chain_6, 0:20, "snow")),
+     "A finite Markov chain: its distribution by step")
 draw("markov-6-matrix", plot(chain_6, type = "matrix"),
      "A finite Markov chain: its transition matrix")
 draw("importance-weighted", plot(importance, "histogram"),
      "Weighted draws of importance sampling")
+draw("importance-stems", plot(importance, "weights"),
+     "The weights of importance sampling")
+draw("rejection-points", plot(rejection),
+     "Rejection sampling: accepted and rejected points under the envelope")
 draw("empirical-cumulative", plot(empirical, "cdf"),
      "An empirical distribution: its cumulative distribution functions")
-for (of in c("importance", "empirical", "empirical_6")) {
-  for (type in c("histogram", "cdf")) {
+for (of in c("importance", "two_peaks", "empirical", "empirical_6")) {
+  for (type in c("histogram", "cdf", "weights")) {
     draw(paste(sub("_", "-", of), type, sep = "-"), plot(get(of), type))
   }
 }
@@ -422,9 +482,11 @@ if (requireNamespace("ggplot2", quietly = TRUE)) {
     bmf_all = "rmse", lm_6 = "coefficients", lm_many = "coefficients",
     lm_1 = "response", lm_factor = "response",
     hlm = c("groups", "coefficients"), hlm_many = "groups",
-    hlm_binomial = c("groups", "coefficients"), approximation = "coefficients",
+    hlm_binomial = c("groups", "coefficients"),
+    approximation = c("coefficients", "density"), laplace_one = "density",
+    ascent = "path",
     laplace_scales = "coefficients",
-    logistic = c("coefficients", "response", "calibration"),
+    logistic = c("coefficients", "response", "calibration", "density"),
     logistic_gibbs = "coefficients",
     logistic_counts = c("response", "calibration"),
     seizures = c("groups", "coefficients"),

@@ -285,7 +285,7 @@ test_that("logistic regressions and Laplace approximations too", {
     function(x) -sum(((x - c(0.01, 500)) / c(0.002, 90))^2) / 2,
     c(small = 0, large = 400), seed = 1
   )
-  picture <- ggplot2::autoplot(scales)
+  picture <- ggplot2::autoplot(scales, "coefficients")
   # a panel for each, because the scales differ
   expect_identical(nlevels(layers(picture)[[1]]$PANEL), 2L)
   expect_equal(picture$data$centre, unname(coef(scales)))

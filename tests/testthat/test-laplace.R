@@ -391,6 +391,108 @@ test_that("pictures are drawn and leave the settings alone", {
   expect_error(plot(fit, type = "mixture"), class = "gibbsite_error_argument")
 })
 
+test_that("the target of one parameter is its density on a grid", {
+  table <- function(log_density) {
+    fit <- laplace(log_density, c(a = 0.1), draws = 1, chains = 1, seed = 1)
+    picture_target(fit, NULL, NULL)$table
+  }
+  normal <- table(function(x) -(x - 3)^2 / 2)
+  expect_equal(normal$target, dnorm(normal$x, 3), tolerance = 1e-6)
+  expect_equal(normal$normal, normal$target, tolerance = 1e-5)
+  # a thousandth of the probability is beyond 64 standard deviations
+  heavy <- table(function(x) dt(x, 2, log = TRUE))
+  expect_equal(heavy$target, dt(heavy$x, 2), tolerance = 1e-3)
+})
+
+test_that("the targets of several parameters are weighted marginals", {
+  # log gamma(2) and normal, mixed so that neither is a coordinate
+  log_density <- function(z) {
+    a <- z[[1]] + z[[2]]
+    2 * a - exp(a) + dnorm(z[[2]], 1, 2, log = TRUE)
+  }
+  fit <- laplace(log_density, c(x = 0, y = 1), seed = 1)
+  check <- importance_check(fit)$estimates
+  table <- picture_target(fit, NULL, NULL)$table
+  for (j in 1:2) {
+    one <- table[table$variable == c("x", "y")[j], ]
+    share <- one$target / sum(one$target)
+    expect_equal(sum(one$target) * diff(one$x[1:2]), 1, tolerance = 0.005)
+    # as the marginal, up to the tails that are left out
+    exact <- c(digamma(2) - 1, 1)[j]
+    expect_lt(abs(sum(share * one$x) - exact), 5 * check$mcse[j] + 0.02)
+  }
+  shape <- table[table$variable == "y", ]
+  expect_lt(max(abs(shape$target - dnorm(shape$x, 1, 2))), 0.1 * dnorm(0, 0, 2))
+})
+
+test_that("six targets are drawn, or those that are named", {
+  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 100, seed = 1)
+  picture <- picture_target(fit, NULL, NULL)
+  expect_identical(levels(picture$table$variable), indexed("theta", 1:6))
+  expect_match(picture$note[1], "first 6 of 7 parameters")
+  named <- drawn(plot(fit, variables = "theta[7]"))$pictures[[1]]
+  expect_identical(levels(named$table$variable), "theta[7]")
+  logit <- suppressMessages(laplace_logistic(
+    am ~ wt, mtcars, correct = "importance", draws = 500, seed = 1
+  ))
+  base <- drawn(plot(logit, type = "density"))$pictures[[1]]
+  expect_identical(base$table, picture_target(logit, NULL, NULL)$table)
+  expect_gibbsite_error(
+    plot(drop_data(fit), type = "density"), "gibbsite_error_state"
+  )
+  expect_identical(drawn(plot(drop_data(fit)))$panels, 1L)
+})
+
+test_that("gradient ascent steps by rho times the gradient", {
+  gradient <- function(x) 3 - exp(x[[1]])
+  fit <- quick(
+    log_gamma(3), c(x = -2), gradient, method = "gradient", rho = 0.1
+  )
+  # Newton's method ends where the next step would raise log q by 1e-10
+  expect_lt(abs(coef(fit) - log(3)), sqrt(2.1e-10) / sqrt(3))
+  path <- attr(fit, "model")$path
+  expect_identical(path[[1]], -2)
+  expect_identical(path[-1], path[-nrow(path)] +
+                     0.1 * vapply(path[-nrow(path)], gradient, 0))
+  expect_output(print(fit), "gradient ascent with rho = 0.1")
+  # contours of a density of two parameters, named in any order
+  banana <- quick(
+    function(x) -(1 - x[["a"]])^2 - (x[["b"]] - x[["a"]]^2)^2, c(a = 0, b = 1),
+    method = "gradient", rho = 0.1
+  )
+  for (names in list(c("a", "b"), c("b", "a"))) {
+    picture <- drawn(plot(banana, type = "path", variables = names))$pictures
+    line <- picture[[1]]$layers[[1]]$data
+    point <- as.list(stats::setNames(line[1, c("x", "y")], names))
+    drop <- (1 - point$a)^2 + (point$b - point$a^2)^2
+    # k^2 / 2 below the maximum, up to the grid
+    expect_lt(abs(sqrt(2 * drop) - round(sqrt(2 * drop))), 0.05)
+  }
+  steps <- drawn(plot(fit, type = "path"))$pictures[[1]]
+  expect_identical(steps$table$x, unname(path[, 1]))
+  expect_null(attr(quick(log_gamma(3), c(x = 0)), "model")$path)
+  expect_error(plot(quick(log_gamma(3), c(x = 0)), type = "path"),
+               class = "gibbsite_error_argument")
+})
+
+test_that("an ascent that does not arrive names rho", {
+  ascend <- function(rho, log_density = log_gamma(3), init = c(x = -2)) {
+    quick(log_density, init, method = "gradient", rho = rho)
+  }
+  expect_gibbsite_error(ascend(2), "gibbsite_error_rho")
+  expect_gibbsite_error(ascend(1e-5), "gibbsite_error_rho")
+  expect_gibbsite_error(ascend(1e-9), "gibbsite_error_rho")
+  expect_gibbsite_error(
+    ascend(0.3, function(x) if (abs(x) < 1) log(1 - x^2) else NaN, c(x = -0.9)),
+    "gibbsite_error_rho"
+  )
+  expect_gibbsite_error(ascend(NULL), "gibbsite_error_argument")
+  expect_gibbsite_error(ascend(0), "gibbsite_error_argument")
+  expect_gibbsite_error(
+    quick(log_gamma(3), c(x = -2), rho = 1), "gibbsite_error_argument"
+  )
+})
+
 # Elapsed times differ from run to run.
 without_time <- function(lines) sub("; [0-9.e-]+ (s|min|h)$", "", lines)
 

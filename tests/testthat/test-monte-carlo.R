@@ -342,11 +342,27 @@ test_that("empirical distributions are drawn", {
   )
   before <- graphics::par("mfrow")
   for (e in shown) {
-    for (type in c("histogram", "cdf")) {
+    for (type in c("histogram", "cdf", "weights")) {
       expect_identical(plot(e, type), e)
     }
   }
   expect_identical(graphics::par("mfrow"), before)
+  # two groups far from each other have several bars each
+  two <- sample_importance(272, function(x) {
+    log(dnorm(x, -6, 0.5) / 2 + dnorm(x, 6, 0.5) / 2)
+  }, independence(0, 100, df = 3))
+  bars <- picture_empirical(two, "histogram", "x")$table
+  expect_gt(sum(bars$ymax > 0.05), 4)
+  expect_lt(max(abs(bars[c("xmin", "xmax")])), 10)
+  expect_equal(sum(bars$ymax * (bars$xmax - bars$xmin)), 1, tolerance = 0.01)
+  # points of tiny weight do not stretch an axis
+  cdf <- picture_empirical(two, "cdf", "x")$table
+  expect_lt(max(abs(cdf$x)), 10)
+  stems <- picture_empirical(two, "weights", "x")
+  expect_equal(max(stems$table$yend), max(weights(two)))
+  expect_true(all(stems$table$x %in% two$x))
+  expect_match(stems$note, "Effective size [0-9]+ of 272 points")
+  expect_identical(drawn(plot(two, "weights"))$pictures[[1]], stems)
   # bars have the weights as their areas
   breaks <- gibbsite:::histogram_breaks(c(1, 2, 2, 7), rep(1 / 4, 4), 4)
   expect_identical(breaks, seq(0.5, 7.5))

@@ -40,12 +40,12 @@ test_that("plot() and autoplot() draw one table, in every class and type", {
   normal <- laplace(function(x) -sum(x^2) / 2, c(a = 0, b = 0), seed = 1)
   types <- list(
     list(line, "coefficients", "response", "trace"),
-    list(logit, "coefficients", "odds", "response", "calibration"),
+    list(logit, "coefficients", "odds", "response", "calibration", "density"),
     list(mixture, "mixture", c("trace", "density"), "ranks"),
     list(chicks, "groups", "shrinkage", "coefficients", "response"),
     list(topics, "terms", "prevalence", "map", "autocorrelation"),
     list(ratings, "predicted", "coverage", "rmse"),
-    list(free, "number", "mixture"), list(normal, "coefficients")
+    list(free, "number", "mixture"), list(normal, "density", "coefficients")
   )
   for (one in types) {
     fit <- one[[1]]

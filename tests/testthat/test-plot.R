@@ -135,11 +135,11 @@ test_that("parameters of different scales have axes of their own", {
       function(x) -sum((x / c(1, scale))^2) / 2, c(a = 1, b = scale), seed = 1
     )
   }
-  panels <- function(fit) drawn(plot(fit))$panels
+  panels <- function(fit) drawn(plot(fit, type = "coefficients"))$panels
   expect_identical(panels(fit(2)), 1L)
   expect_identical(panels(fit(100)), 2L)
-  draw(fit(2))
-  draw(fit(100))
+  draw(fit(2), "coefficients")
+  draw(fit(100), "coefficients")
 })
 
 test_that("topics are drawn, many terms and few", {

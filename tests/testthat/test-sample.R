@@ -329,6 +329,33 @@ cauchy <- list(
 # max exp(-x^2 / 2) / q(x) = 2 pi exp(-1/2), at 1 and -1
 cauchy_log_m <- log(2 * pi) - 0.5
 
+test_that("accepted and rejected points are drawn under the envelope", {
+  x <- withr::with_seed(1, sample_rejection(
+    300, function(x) -x^2 / 2, cauchy, cauchy_log_m, keep_proposals = TRUE
+  ))
+  picture <- drawn(plot(x))$pictures[[1]]
+  # in units of the envelope's top, which is next to 0
+  height <- exp(-picture$table$x^2 / 2 - cauchy_log_m) * pi
+  below <- picture$table$y <= height
+  expect_identical(picture$table$accepted, below)
+  expect_identical(sum(below), 300L)
+  expect_match(picture$note, "300 of [0-9]+ proposals accepted")
+  plane <- withr::with_seed(1, sample_rejection(
+    100, function(x) -rowSums(x^2), independence(c(a = 0, b = 0), diag(2)),
+    log(2 * pi), keep_proposals = TRUE
+  ))
+  expect_identical(drawn(plot(plane))$pictures[[1]]$y$title, "b")
+  # without them a histogram
+  plain <- withr::with_seed(1, sample_rejection(
+    300, function(x) -x^2 / 2, cauchy, cauchy_log_m
+  ))
+  expect_true("xmin" %in% names(drawn(plot(plain))$pictures[[1]]$table))
+  skip_if_not_installed("ggplot2")
+  expect_identical(
+    ggplot2::ggplot_build(ggplot2::autoplot(x))$plot$data, picture$table
+  )
+})
+
 test_that("rejection sampling draws from the target", {
   x <- withr::with_seed(12, sample_rejection(
     5000, function(x) -x^2 / 2, cauchy, cauchy_log_m
@@ -341,6 +368,17 @@ test_that("rejection sampling draws from the target", {
     2000, function(x) -x^2 / 2, cauchy, cauchy_log_m + 3
   ))
   expect_uniform(pnorm(as.vector(y)))
+  # proposals that are kept change no draw
+  kept <- withr::with_seed(12, sample_rejection(
+    5000, function(x) -x^2 / 2, cauchy, cauchy_log_m, keep_proposals = TRUE
+  ))
+  table <- attr(kept, "proposals")
+  expect_identical(nrow(table), as.integer(attr(kept, "tries")))
+  accepted <- table[, "log_uniform"] <= table[, "log_target"] -
+    table[, "log_envelope"]
+  expect_identical(unname(table[accepted, "x"]), as.vector(kept))
+  attr(kept, "proposals") <- NULL
+  expect_identical(kept, x)
   # part of the support only
   h <- withr::with_seed(14, sample_rejection(
     2000, function(x) ifelse(x > 1, -x^2 / 2, -Inf), cauchy, cauchy_log_m
