@@ -245,6 +245,8 @@ entropy <- log(2 * pi * exp(1)) + determinant(vcov(mode))$modulus / 2
 coef(monte_carlo(mode, normal)) + entropy
 # ---- storage | running means instead of all draws
 gibbs_bmf(ratings, rank = 2, prior = fixed, keep = NULL, draws = 100, seed = 1)
+# ---- storage | fewer draws in the place of many
+compress_draws(coupled, 50)
 # ---- outlook | gradients of the density
 mh_sample(normal, c(z1 = 4, z2 = 4),
   gradient = function(z) -solve(matrix(c(1, 0.8, 0.8, 1), 2), z - 4),
