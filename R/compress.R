@@ -37,8 +37,8 @@
 #'   or a matrix with a draw in each row.
 #' @param n Whole number, from 1 to the number of draws: how many to choose.
 #' @param gradient `NULL` (default), or a function of a draw of the `variables`
-#'   that returns the gradient of the log density, on the scale of the draws. The
-#'   density must be positive everywhere.
+#'   that returns the gradient of the log density, on the scale of the draws.
+#'   The density must be positive everywhere.
 #' @param variables `NULL` (default: all), or names or numbers of variables.
 #' @return An object of class `compressed_draws`, an [empirical_distribution()]
 #'   with its methods: `mean()`, `quantile()`, `as.data.frame()`, and others.
@@ -212,8 +212,8 @@ print_weighing.compressed_draws <- function(x) {
   writeLines(c(
     "Means differ from those of all draws, in standard deviations (root mean",
     paste0(
-      "square), by ", away("compressed"), "; of as many evenly spaced draws by ",
-      away("thinned"), "."
+      "square), by ", away("compressed"), "; of as many evenly spaced draws ",
+      "by ", away("thinned"), "."
     )
   ))
 }

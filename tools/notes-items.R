@@ -185,9 +185,7 @@ gibbs_sample(list(a = function(state) rnorm(1, state$b / 2),
   b = function(state) rnorm(1, state$a / 2)), list(a = 0, b = 0),
   scan = "random", draws = 200, seed = 1)
 # ---- picture | staircase in the plane
-plot(mh_trace(coupled), 20,
-  log_density = function(z) -sum(z * solve(matrix(c(1, 0.8, 0.8, 1), 2),
-  z)) / 2)
+plot(mh_trace(coupled), 20, log_density = function(z) normal(z + 4))
 # ---- variant | blocked Gibbs
 gibbs_hlm(Reaction ~ Days + (Days | Subject), lme4::sleepstudy, draws = 200,
   burnin = 200, seed = 1)
@@ -313,8 +311,9 @@ gibbs_sample(list(
     sample_mvnorm(1, drop(mean), precision = precision)
   },
   lambda = function(state) rgamma(1, 1 + 2 / 2, 1 + sum(state$w^2) / 2),
-  beta = function(state) rgamma(1, 1 + 32 / 2,
-    1 + sum((mtcars$mpg - x %*% state$w)^2) / 2)
+  beta = function(state) {
+    rgamma(1, 1 + 32 / 2, 1 + sum((mtcars$mpg - x %*% state$w)^2) / 2)
+  }
 ), list(w = c(20, 0), lambda = 1, beta = 1), draws = 300, burnin = 100,
   seed = 1)
 # ---- model | Gaussian mixture
@@ -368,10 +367,10 @@ c(mean(new), var(new))
 
 # ==== Singh | Approximate inference and sampling methods
 # ---- 1.1 | local conjugacy: conditionals that can be drawn
-gibbs_sample(list(m = function(state) rnorm(1, mean(rivers),
-  1 / sqrt(141 * state$t)),
-  t = function(state) rgamma(1, 141 / 2, sum((rivers - state$m)^2) / 2)),
-  list(m = 500, t = 1e-5), draws = 200, seed = 1)
+gibbs_sample(list(
+  m = function(state) rnorm(1, mean(rivers), 1 / sqrt(141 * state$t)),
+  t = function(state) rgamma(1, 141 / 2, sum((rivers - state$m)^2) / 2)
+), list(m = 500, t = 1e-5), draws = 200, seed = 1)
 # ---- 1.2 | matrix factorisation, model and data
 sim_bmf(5, 4, rank = 2, share = 1)[1:3, ]
 # ---- figure 1 | ratings against what is predicted
