@@ -339,6 +339,7 @@ hostile_bases <- function(o) {
     absorption_probabilities = list(chain = walk),
     autocorrelation_time = list(x = walk),
     communicating_classes = list(chain = walk),
+    compress_draws = list(draws = o$x, n = 3),
     first_passage = list(chain = walk, target = 1),
     fit_markov_chain = c(
       list(sequences = c("a", "b", "a", "a", "b")),
@@ -1000,6 +1001,7 @@ taken_values <- list(
   as.data.frame.monte_carlo.optional = names(hostile_values),
   monte_carlo.draws = c(reals, vectors, "indefinite", "zero_matrix"),
   empirical_distribution.x = c(reals, vectors, "indefinite", "zero_matrix"),
+  compress_draws.draws = c(reals, vectors, "indefinite", "zero_matrix"),
   sim_hlm.mu = vectors, sim_hlm.sigma = c(positive, "zero"),
   sim_hlm.size = vectors,
   uniform_prior.lower = c("zero", "tiny"), uniform_prior.upper = positive,
