@@ -112,7 +112,7 @@
 #' homes$Sat <- rownames(homes)
 #' gibbs_categorical(
 #'   cbind(Tower, Apartment, Atrium, Terrace) ~ Sat, homes, draws = 500,
-#'   chains = 2, seed = 1, progress = FALSE
+#'   burnin = 300, chains = 2, seed = 1, progress = FALSE
 #' )
 #' @export
 gibbs_categorical <- function(formula, data, prior = logistic_prior(),
