@@ -443,11 +443,8 @@ model_quantities.categories_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.categories_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.categories_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     categorical_model_of(rest, model$prior, model$layout)
   })
 }

@@ -214,6 +214,25 @@ log_multinomial <- function(counts) {
 }
 
 #' @exportS3Method
+response_bend.categories_response <- function(response, eta, data, scale) {
+  each <- function(x) rep(x, each = nrow(eta))
+  count <- dim(eta)[[3L]]
+  observed <- category_counts(data)
+  total <- each(rowSums(observed))
+  share <- response_mean(response, eta)
+  first <- eta
+  second <- array(0, c(dim(eta), count))
+  for (k in seq_len(count)) {
+    own <- share[, , k + 1L]
+    first[, , k] <- each(observed[, k + 1L]) - total * own
+    for (l in seq_len(count)) {
+      second[, , k, l] <- total * own * ((k == l) - share[, , l + 1L])
+    }
+  }
+  list(first = first, second = second)
+}
+
+#' @exportS3Method
 observed_response.categories_response <- function(response, y, known, weights,
                                                   call) {
   check_no_size(weights, "weights", "normal", call)

@@ -101,7 +101,8 @@
 #' @seealso [gibbs_logistic()] for two outcomes, [gibbs_ordinal()] for ordered
 #'   categories, [logistic_prior()].
 #' @examples
-#' fit <- gibbs_categorical(Species ~ Sepal.Length + Sepal.Width, iris, seed = 1)
+#' fit <- gibbs_categorical(Species ~ Sepal.Length, iris, draws = 2000,
+#'                          chains = 2, seed = 1, progress = FALSE)
 #' fit
 #' head(predict(fit, type = "response"), 3)
 #' plot(fit, type = "response", variable = "Sepal.Length")
@@ -110,7 +111,8 @@
 #' homes <- as.data.frame.matrix(xtabs(Freq ~ Sat + Type, MASS::housing))
 #' homes$Sat <- rownames(homes)
 #' gibbs_categorical(
-#'   cbind(Tower, Apartment, Atrium, Terrace) ~ Sat, homes, seed = 1
+#'   cbind(Tower, Apartment, Atrium, Terrace) ~ Sat, homes, draws = 500,
+#'   burnin = 300, chains = 2, seed = 1, progress = FALSE
 #' )
 #' @export
 gibbs_categorical <- function(formula, data, prior = logistic_prior(),

@@ -149,7 +149,8 @@ describe_array <- function(x) {
 
 describe_object <- function(x) {
   known <- c(
-    data.frame = "a data frame", factor = "a factor", formula = "a formula"
+    data.frame = "a data frame", ordered = "an ordered factor",
+    factor = "a factor", formula = "a formula"
   )
   found <- intersect(class(x), names(known))
   if (length(found) > 0) return(known[[found[1]]])

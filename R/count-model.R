@@ -317,15 +317,6 @@ model_quantities.events_model <- function(model, state) {
 # ---- What a fit does not have ------------------------------------------------
 
 #' @exportS3Method
-predictor_group_log_lik.hlm_count_model <- function(model, draws, call) {
-  abort_argument(
-    c("{.arg by} must be \"observation\" for a fit of {.fn gibbs_count}.",
-      i = "The deviations of the groups are not integrated out."),
-    call = call
-  )
-}
-
-#' @exportS3Method
 model_unbounded.hlm_count_model <- function(model, given, call) {
   abort_no_evidence(
     model, "the deviations of the groups cannot be integrated out",
@@ -382,11 +373,8 @@ count_log_prior <- function(model, x) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.events_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.events_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     count_model_of(rest, model$design$family, model$prior, model$layout)
   })
 }

@@ -114,6 +114,24 @@ response_log_lik.count_response <- function(response, eta, data, scale) {
 }
 
 #' @exportS3Method
+response_bend.count_response <- function(response, eta, data, scale) {
+  y <- rep(data$y, each = nrow(eta))
+  weights <- rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  if (is.null(scale)) {
+    mean <- exp(eta)
+    return(list(first = weights * (y - mean), second = weights * mean))
+  }
+  # a binomial response of y + size trials
+  at <- eta + 2 * log(scale)
+  share <- stats::plogis(at)
+  trials <- y + scale^-2
+  list(
+    first = weights * (y - trials * share),
+    second = weights * trials * share * stats::plogis(at, lower.tail = FALSE)
+  )
+}
+
+#' @exportS3Method
 observed_response.count_response <- function(response, y, known, weights,
                                              call) {
   list(y = as_events(y, known$name, call)$y, weights = weights)

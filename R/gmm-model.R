@@ -732,7 +732,7 @@ model_outcome.gmm_model <- function(model) {
 model_outcome.gmm_unknown_model <- model_outcome.gmm_model
 
 #' @exportS3Method
-model_fold_kinds.gmm_model <- function(model) "observation"
+can_fold.gmm_model <- function(model) TRUE
 
 # The components keep the numbers of the fit's mode.
 #' @exportS3Method

@@ -92,6 +92,5 @@ model_quantities.hlm_crossed_binomial_model <- function(model, state) {
 
 #' @exportS3Method
 model_fold.hlm_crossed_binomial_model <- function(model, held, by) {
-  rows <- which(rows_used(model$frame))[held]
-  fold_of_trials(model, rows, hlm_crossed_binomial_model_of)
+  fold_of_trials(model, held, by, hlm_crossed_binomial_model_of)
 }

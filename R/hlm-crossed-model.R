@@ -449,11 +449,8 @@ model_effects.hlm_crossed_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.hlm_crossed_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.hlm_crossed_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     used <- rows_used(rest)
     # the prior of the intercept is at the means of the rows that are used
     layout <- lapply(

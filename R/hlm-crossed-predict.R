@@ -133,16 +133,6 @@ predictor_moments.hlm_crossed_model <- function(model, draws, rows) {
 # ---- Estimates ---------------------------------------------------------------
 
 #' @exportS3Method
-predictor_group_log_lik.hlm_crossed_model <- function(model, draws, call) {
-  abort_argument(
-    c("{.arg by} must be \"observation\" for a fit with several grouping
-       factors.",
-      i = "The groups of one factor are not independent given the others'."),
-    call = call
-  )
-}
-
-#' @exportS3Method
 predictor_deviations.hlm_crossed_model <- function(model, fit) {
   draws <- do.call(rbind, chain_matrices(fit))
   out <- lapply(seq_along(model$layout), function(f) {

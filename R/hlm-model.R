@@ -483,35 +483,11 @@ model_effects.hlm_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.hlm_model <- function(model) c("observation", "group")
-
-# The rows of the elements `held`: observations, or groups with observations.
-fold_rows <- function(frame, held, by) {
-  used <- rows_used(frame)
-  if (by == "group") {
-    which(used & frame$group %in% sort(unique(frame$group[used]))[held])
-  } else {
-    which(used)[held]
-  }
-}
-
-# The density of a group needs all of its responses: the deviations given them
-# are those of the model as it is.
-#' @exportS3Method
 model_fold.hlm_model <- function(model, held, by) {
-  frame <- model$frame
-  rows <- fold_rows(frame, held, by)
-  rest <- without_rows(frame, rows)
-  used <- rows_used(rest)
-  # the prior of the intercept is at the means of the rows that are used
-  design <- hlm_design(rest, used, rest$weights[used], NULL)
-  train <- hlm_model_of(rest, model$prior, design, character())
-  test <- train
-  if (by == "group") {
-    test$data <- model$data
-    test$frame <- frame
-  } else {
-    test$frame <- frame_rows(frame, rows)
-  }
-  list(train = train, test = test)
+  fold_of_rows(model, held, by, function(rest) {
+    used <- rows_used(rest)
+    # the prior of the intercept is at the means of the rows that are used
+    design <- hlm_design(rest, used, rest$weights[used], NULL)
+    hlm_model_of(rest, model$prior, design, character())
+  })
 }

@@ -119,16 +119,6 @@ model_invariants.hlm_t_model <- function(model, draws) {
   invariants_of_groups(model, draws)
 }
 
-#' @exportS3Method
-predictor_group_log_lik.hlm_t_model <- function(model, draws, call) {
-  abort_argument(
-    c("{.arg by} must be \"observation\" for a fit with t errors.",
-      i = "The deviations of the groups cannot be integrated out in closed
-           form."),
-    call = call
-  )
-}
-
 # ---- Both --------------------------------------------------------------------
 
 # Of other data or rows, with the priors as they are.
@@ -163,8 +153,8 @@ set_data.hlm_crossed_t_model <- function(model, data,
   set_hlm_t_data(model, data, call)
 }
 
-fold_hlm_t <- function(model, held) {
-  fold_of_rows(model, held, function(rest) {
+fold_hlm_t <- function(model, held, by) {
+  fold_of_rows(model, held, by, function(rest) {
     used <- rows_used(rest)
     # the prior of the intercept is at the means of the rows that are used
     frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
@@ -174,14 +164,13 @@ fold_hlm_t <- function(model, held) {
 }
 
 #' @exportS3Method
-model_fold_kinds.hlm_t_model <- function(model) "observation"
-
-#' @exportS3Method
-model_fold.hlm_t_model <- function(model, held, by) fold_hlm_t(model, held)
+model_fold.hlm_t_model <- function(model, held, by) {
+  fold_hlm_t(model, held, by)
+}
 
 #' @exportS3Method
 model_fold.hlm_crossed_t_model <- function(model, held, by) {
-  fold_hlm_t(model, held)
+  fold_hlm_t(model, held, by)
 }
 
 #' @exportS3Method

@@ -83,7 +83,7 @@
 #' outliers.
 #' The column `nu` follows `sigma`. The deviations are drawn with the rest: with
 #' one bar the coefficients `w[k,j]` of the groups are always stored. Standard
-#' errors `se`, `log_evidence()` and `log_lik(by = "group")` need normal errors.
+#' errors `se` and `log_evidence()` need normal errors.
 #'
 #' @section Stored quantities:
 #' One column for each fixed effect, with the name of its column of the model

@@ -60,9 +60,10 @@
 #' @param folds `NULL`, or the fold of each element: a vector or a factor with
 #'   at least two values, such as the groups of the observations. `K` is then
 #'   not used.
-#' @param by `"observation"` (default), or of a fit with groups `"group"`:
-#'   the elements are the groups, each predicted with its deviations integrated
-#'   out, as `log_lik(by = "group")` has them.
+#' @param by `"observation"` (default), or of a fit with groups a grouping
+#'   factor, as for [log_lik()][regression-draws]: the elements are its groups.
+#'   Those of a fold are left out whole, and each is predicted as a new group,
+#'   with its deviations integrated out.
 #' @param cores,seed,progress As in [running].
 #' @return An object of class `c("kfold", "loo")`, for
 #'   [loo::loo_compare()]. `pointwise` has a row for each element, with the
@@ -85,29 +86,30 @@
 #' @name kfold.gibbsite_fit
 #' @export
 kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
-                               by = c("observation", "group"),
+                               by = "observation",
                                cores = getOption("mc.cores", 1L), seed = NULL,
                                progress = TRUE) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
   check_no_more(...)
-  by <- check_choice(by, c("observation", "group"))
   cores <- check_count(cores, max = 1024)
   progress <- check_flag(progress)
   most <- .Machine$integer.max
   seed <- check_count(seed, -most, most, null_ok = TRUE)
-  check_can_fold(fit_part(x, "model"), by, call)
+  check_can_fold(fit_part(x, "model"), call)
+  by <- check_by(by, fit_part(x, "model"), call)
   root <- root_seed(seed, call)
   streams <- chain_streams(root, 2L, call)
+  what <- if (by == "observation") by else "group"
   # the deviations of groups are drawn
   whole <- with_stream(streams[[1L]], fold_log_lik(x, by), call)$value
   folds <- if (is.null(folds)) {
     K <- check_count(
-      K, min = 2, max = ncol(whole), max_why = paste0(by, "s"), arg = "K"
+      K, min = 2, max = ncol(whole), max_why = paste0(what, "s"), arg = "K"
     )
     rep_len(seq_len(K), ncol(whole))
   } else {
-    check_folds(folds, ncol(whole), by, call)
+    check_folds(folds, ncol(whole), what, call)
   }
   count <- length(unique(folds))
   plan <- with_stream(streams[[2L]], {
@@ -123,9 +125,8 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
   with_outcome(new_kfold(elpd, log_means(whole), folds, colnames(whole)), x)
 }
 
-check_can_fold <- function(model, by, call) {
-  known <- model_fold_kinds(model)
-  if (length(known) == 0L) {
+check_can_fold <- function(model, call) {
+  if (!can_fold(model)) {
     other <- other_validation(model)
     given <- short_call(model)
     abort_argument(
@@ -136,13 +137,6 @@ check_can_fold <- function(model, by, call) {
         } else {
           "Use {.fn {other}}."
         }),
-      call = call
-    )
-  }
-  if (!by %in% known) {
-    abort_argument(
-      c("{.arg by} must be {.val {known}} for a fit of {.fn {model$name}}.",
-        i = "{.arg folds} takes the groups of the observations."),
       call = call
     )
   }
@@ -158,7 +152,7 @@ other_validation <- function(model) {
 }
 
 # One value for each element; as a factor.
-check_folds <- function(folds, n, by, call) {
+check_folds <- function(folds, n, what, call) {
   kinds <- c("logical", "integer", "double", "character")
   plain <- typeof(folds) %in% kinds && length(dim(folds)) < 2L
   if (!plain || is.object(folds) && !is.factor(folds)) {
@@ -166,7 +160,7 @@ check_folds <- function(folds, n, by, call) {
       folds, "a vector or a factor", TRUE, "folds", call
     )
   }
-  check_vector_length(folds, n, paste("one for each", by), "folds", call)
+  check_vector_length(folds, n, paste("one for each", what), "folds", call)
   if (anyNA(folds)) {
     at <- which(is.na(folds))[[1L]]
     abort_argument(
@@ -186,7 +180,7 @@ check_folds <- function(folds, n, by, call) {
 }
 
 fold_log_lik <- function(fit, by) {
-  if (by == "group") log_lik(fit, by = "group") else log_lik(fit)
+  if (by == "observation") log_lik(fit) else log_lik(fit, by = by)
 }
 
 # log((1/S) sum_s exp(x_si)) of each column.
@@ -209,9 +203,6 @@ predict_folds <- function(fit, folds, by, seeds, cores, progress, name,
     # the random numbers of log_lik() come from another stream than the chains'
     stream <- spare_stream(seeds[[k]], length(fit), "fold", call)
     values <- with_stream(stream, fold_log_lik(one$fit, by), call)$value
-    if (ncol(values) > length(held)) {
-      values <- values[, held, drop = FALSE]
-    }
     elpd[held] <- log_means(values)
     count()
   }

@@ -275,9 +275,6 @@ model_density.laplace_logistic_model <- function(model) {
 }
 
 #' @exportS3Method
-model_fold_kinds.laplace_logistic_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.laplace_logistic_model <- function(model, held, by) {
   logistic_fold(model, held, function(parts, call) {
     laplace_logistic_model(

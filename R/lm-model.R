@@ -495,11 +495,8 @@ lm_log_prior <- function(model, at) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.lm_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.lm_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     lm_model_of(
       rest, model$prior, centred_design(model$layout, rest), character()
     )

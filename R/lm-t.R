@@ -102,7 +102,7 @@ set_data.lm_t_model <- function(model, data, call = rlang::caller_env()) {
 
 #' @exportS3Method
 model_fold.lm_t_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     lm_t_model_of(rest, model$prior, centred_design(model$layout, rest))
   })
 }

@@ -316,9 +316,6 @@ logistic_joint_density <- function(model) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.logistic_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.logistic_model <- function(model, held, by) {
   logistic_fold(model, held, function(parts, call) {
     logistic_model(parts, model$prior, model_response(model)$link, call)

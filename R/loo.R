@@ -37,7 +37,7 @@ warn_pareto <- function(loo, model, draws, name, call) {
   total <- length(loo$diagnostics$pareto_k)
   held <- !any(vapply(model[model$data_part], is.null, NA))
   moves <- held && !is.null(model_density(model))
-  folds <- held && length(model_fold_kinds(model)) > 0L
+  folds <- held && can_fold(model)
   other <- other_validation(model)
   names <- rownames(loo$pointwise)[high] %||% high
   repeated <- isTRUE(any(model$frame$total[rows_used(model$frame)][high] > 1))
@@ -163,7 +163,7 @@ moment_density <- function(fit, call) {
     abort_argument(
       c("{.arg x} must be a fit with a joint density of what it stores, and
          that of {.fn {model$name}} has none here.",
-        i = if (length(model_fold_kinds(model)) > 0L) {
+        i = if (can_fold(model)) {
           "Use {.fn kfold}."
         } else {
           "{.fn loo::loo_moment_match.default} takes functions of yours."

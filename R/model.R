@@ -324,16 +324,16 @@ model_outcome.default <- function(model) {
   }
 }
 
-# What kfold() may leave out: "observation", "group", both or nothing.
-model_fold_kinds <- function(model) UseMethod("model_fold_kinds")
+# Whether kfold() has fits of the model: all regressions have.
+can_fold <- function(model) UseMethod("can_fold")
 #' @exportS3Method
-model_fold_kinds.default <- function(model) character()
+can_fold.default <- function(model) !is.null(model_response(model))
 
 # For kfold(): list(train, test). `train`: the model without some of
 # the elements of log_lik(), and with the prior of the model as it is; `test`:
 # the model with which log_lik() (compare_k(): predictions) of draws of `train`
 # evaluates those left out.
-# `held`: their numbers; `by`: "observation", or "group" where log_lik() has it.
+# `held`: their numbers; `by`: "observation", or a factor of check_by().
 model_fold <- function(model, held, by) UseMethod("model_fold")
 
 # For compare_k(): the number of components, topics or factors; the data, which
@@ -410,11 +410,15 @@ predictor_stored_deviations <- function(model, draws) {
 # The columns of which confint() has intervals.
 predictor_parameters <- function(model) UseMethod("predictor_parameters")
 
-# The log density of the responses of each group, draws x groups, with the
-# groups' deviations integrated out.
-predictor_group_log_lik <- function(model, draws, call) {
+# The log density of the responses of each group of the factor `by`, draws x
+# groups, with the group's deviations integrated out.
+predictor_group_log_lik <- function(model, draws, by, call) {
   UseMethod("predictor_group_log_lik")
 }
+
+# L of the covariance L L' of the groups of bar f: of each linear predictor an
+# array, draws x terms x terms.
+predictor_factors <- function(model, draws, f) UseMethod("predictor_factors")
 
 # Of a regression with t errors: the draws as they are stored, of those that C
 # gives with the coefficients in the units of the data.

@@ -302,11 +302,8 @@ model_quantities.ordered_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_fold_kinds.ordered_model <- function(model) "observation"
-
-#' @exportS3Method
 model_fold.ordered_model <- function(model, held, by) {
-  fold_of_rows(model, held, function(rest) {
+  fold_of_rows(model, held, by, function(rest) {
     ordinal_model_of(rest, model$prior, model$layout)
   })
 }

@@ -144,6 +144,25 @@ response_log_lik.ordered_response <- function(response, eta, data, scale) {
 }
 
 #' @exportS3Method
+response_bend.ordered_response <- function(response, eta, data, scale) {
+  bounds <- cbind(-Inf, scale, Inf)
+  code <- rep(as.integer(data$y), each = nrow(eta))
+  row <- rep_len(seq_len(nrow(eta)), length(eta))
+  low <- bounds[cbind(row, code)] - as.vector(eta)
+  high <- bounds[cbind(row, code + 1L)] - as.vector(eta)
+  log_share <- log_between(low, high)
+  density <- function(x) exp(stats::dnorm(x, log = TRUE) - log_share)
+  times <- function(x) ifelse(is.finite(x), x, 0) * density(x)
+  first <- density(low) - density(high)
+  weights <- rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  list(
+    first = weights * first,
+    # of rounding errors not below 0
+    second = weights * pmax(0, first^2 + times(high) - times(low))
+  )
+}
+
+#' @exportS3Method
 observed_response.ordered_response <- function(response, y, known, weights,
                                                call) {
   check_no_size(weights, "weights", "normal", call)

@@ -24,9 +24,32 @@ predictor_moments.default <- function(model, draws, rows) {
   list(mean = unname(predictor_at_draws(model, draws, rows)), sd = NULL)
 }
 
-#' @exportS3Method
-predictor_group_log_lik.default <- function(model, draws, call) {
-  abort_no_groups(model, "by", "\"observation\"", call)
+# "observation", or the name of a grouping factor.
+check_by <- function(by, model, call) {
+  by <- check_string(by, arg = "by", call = call)
+  factors <- if (has_groups(model)) names(bars_by_factor(model))
+  if (by %in% c("observation", factors)) {
+    return(by)
+  }
+  if (by == "group" && length(factors) == 1L) {
+    return(factors)
+  }
+  if (by == "group" && length(factors) > 1L) {
+    abort_argument(
+      c("{.arg by} must name one of the grouping factors {.val {factors}}, not
+         be \"group\".",
+        i = "{.code by = {quoted(factors[[1L]])}} has an element for each
+             group of {.val {factors[[1L]]}}."),
+      call = call
+    )
+  }
+  if (is.null(factors)) {
+    abort_no_groups(model, "by", "\"observation\"", call)
+  }
+  known <- c("observation", if (length(factors) == 1L) "group", factors)
+  abort_expected(
+    by, paste("one of", or_words(quoted(known))), FALSE, "by", call
+  )
 }
 
 abort_no_groups <- function(model, arg, must, call) {
@@ -311,10 +334,19 @@ check_prediction_type <- function(type, interval, response, call) {
 #' \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}, with random numbers of R's
 #' generator.
 #'
-#' `log_lik(by = "group")` is the log density of the responses of each group
-#' with its deviations integrated out, without random numbers: exactly for
-#' normal responses, by adaptive Gauss-Hermite quadrature for binomial ones
-#' (Pinheiro and Bates 1995).
+#' `log_lik(by = )` a grouping factor is the log density of the responses of
+#' each group of the factor, with the deviations of this group integrated out:
+#' \eqn{\log \int p(y_j \mid u_j)\, p(u_j \mid \Sigma)\, du_j}{the log of the
+#' integral of p(y_j | u_j) p(u_j | Sigma) over u_j}. The deviations of other
+#' factors are those of the draw. All bars of the factor are integrated over
+#' together. There are no random numbers. For normal responses it is exact. For
+#' others it is by points around the mode (adaptive quadrature, Pinheiro and
+#' Bates 1995): 81 for one deviation, 21 for each of two, 9 for each of three
+#' and 3 to 5 for each of four to six; for more it is importance sampling of
+#' 1000 fixed points from the normal approximation. With one deviation the error
+#' is below 1e-6 where its standard deviation is 2 or less, and about 1e-3 where
+#' it is 20, or ten times `sigma` of t errors. Categories have a deviation for
+#' each but the first.
 #'
 #' @inheritParams predict.gibbsite_regression
 #' @param newdata,offset,weights,trials,re_formula,allow_new_levels As in
@@ -327,7 +359,9 @@ check_prediction_type <- function(type, interval, response, call) {
 #'   by matrix, and as `cbind(successes, failures)` for one of proportions with
 #'   weights.
 #' @param by For `log_lik()` of the fit's own data: `"observation"` (default),
-#'   or `"group"` for a fit with groups.
+#'   or of a fit with groups the name of a grouping factor, such as `"a"` or
+#'   `"a:b"`, as `VarCorr()` and `ranef()` show it (of a factor with two bars
+#'   without `.1`). With one factor `"group"` means it.
 #' @param ... Not used; for `pp_check()` passed to bayesplot.
 #' @return A matrix, draws x observations or groups (chain after chain);
 #'   `bayes_R2()` a vector, a number for each draw; `pp_check()` a plot.
@@ -445,14 +479,14 @@ posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
 #' @rdname regression-draws
 #' @export
 log_lik.gibbsite_regression <- function(object, newdata = NULL, ndraws = NULL,
-                                        by = c("observation", "group"),
+                                        by = "observation",
                                         offset = NULL, weights = NULL, y = NULL,
                                         ..., re_formula = NULL,
                                         allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
-  by <- check_choice(by, c("observation", "group"))
   model <- fit_part(object, "model")
+  by <- check_by(by, model, call)
   if (is.null(newdata)) {
     check_frame(model)
     for (arg in c("weights", "y")) {
@@ -461,15 +495,15 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, ndraws = NULL,
       }
     }
   }
-  if (by == "group") {
-    if (!is.null(newdata) || !is.null(re_formula)) {
+  if (by != "observation") {
+    if (!is.null(newdata) || !is.null(re_formula) || !is.null(offset)) {
       abort_argument(
-        "{.arg newdata} and {.arg re_formula} must be NULL with
-         {.code by = \"group\"}: the groups are those of the fit's data."
+        "{.arg newdata}, {.arg re_formula} and {.arg offset} must be NULL where
+         {.arg by} names a factor: the groups are those of the fit's data."
       )
     }
     chosen <- drawn_rows(object, ndraws, call)
-    return(predictor_group_log_lik(model, chosen, call))
+    return(predictor_group_log_lik(model, chosen, by, call))
   }
   if (is.null(newdata) && is.null(offset)) {
     out <- predictor_log_lik(model, drawn_rows(object, ndraws, call))

@@ -241,6 +241,42 @@ response_log_lik.binomial_response <- function(response, eta, data, scale) {
     rep(log_choose(data), each = nrow(eta))
 }
 
+# The first derivatives of the log density of each observed response with respect
+# to eta, of the shape of eta; and minus the second ones, or for t responses
+# positive ones in their place. Of several linear predictors the second have
+# the dimensions of eta and that of the other predictor.
+response_bend <- function(response, eta, data, scale) {
+  UseMethod("response_bend")
+}
+#' @exportS3Method
+response_bend.normal_response <- function(response, eta, data, scale) {
+  precision <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale)^-2
+  away <- rep(data$y, each = nrow(eta)) - eta
+  list(first = precision * away, second = precision)
+}
+#' @exportS3Method
+response_bend.binomial_response <- function(response, eta, data, scale) {
+  success <- rep(data$success, each = nrow(eta))
+  failure <- rep(data$total, each = nrow(eta)) - success
+  if (response$link == "logit") {
+    p <- stats::plogis(eta)
+    total <- success + failure
+    return(list(
+      first = success - total * p,
+      second = total * p * stats::plogis(eta, lower.tail = FALSE)
+    ))
+  }
+  ratio <- function(x) {
+    exp(stats::dnorm(x, log = TRUE) - stats::pnorm(x, log.p = TRUE))
+  }
+  up <- ratio(eta)
+  down <- ratio(-eta)
+  list(
+    first = success * up - failure * down,
+    second = success * up * (up + eta) + failure * down * (down - eta)
+  )
+}
+
 # The response of new data with its sizes. known: of the fit's response.
 observed_response <- function(response, y, known, weights, call) {
   UseMethod("observed_response")

@@ -14,6 +14,23 @@ without_intercept <- function(x) {
 
 has_groups <- function(model) !is.null(model$group_name)
 
+# The numbers of the bars of each grouping factor, by its name.
+bars_by_factor <- function(model) {
+  bars <- model_design(model)$bars
+  if (is.null(bars)) {
+    return(stats::setNames(list(1L), model$group_name))
+  }
+  of <- vapply(bars, function(bar) deparse1(bar$group_expr), "")
+  split(seq_along(of), factor(of, unique(of)))
+}
+
+# The group of each row of a frame. by: of check_by().
+groups_by <- function(model, by) {
+  frame <- model$frame
+  if (is.null(frame$bars)) return(frame$group)
+  frame$bars[[bars_by_factor(model)[[by]][[1L]]]]$group
+}
+
 # The columns of the coefficients; all, where nothing else is stored. A formula
 # with groups may have no fixed effects.
 coefficient_columns <- function(model) {
@@ -374,6 +391,17 @@ frame_rows <- function(frame, rows) {
   frame
 }
 
+# The rows of the elements `held`: of the observations, or of the groups of a
+# factor that have some. by: of check_by().
+fold_rows <- function(model, held, by) {
+  used <- which(rows_used(model$frame))
+  if (by == "observation") {
+    return(used[held])
+  }
+  group <- groups_by(model, by)[used]
+  used[group %in% sort(unique(group))[held]]
+}
+
 # A fold of cross-validation: the model of the rest, and that of `rows`.
 fold_at_rows <- function(model, train, rows) {
   test <- train
@@ -389,10 +417,10 @@ without_rows <- function(frame, rows) {
   frame
 }
 
-# The same for the rows of `held`, among those that are used: train_of(rest) is
-# the model of a frame in which they have weight 0.
-fold_of_rows <- function(model, held, train_of) {
-  rows <- which(rows_used(model$frame))[held]
+# The same for the rows of `held`: train_of(rest) is the model of a frame in
+# which they have weight 0.
+fold_of_rows <- function(model, held, by, train_of) {
+  rows <- fold_rows(model, held, by)
   fold_at_rows(model, train_of(without_rows(model$frame, rows)), rows)
 }
 

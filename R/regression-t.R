@@ -36,6 +36,17 @@ response_log_lik.t_response <- function(response, eta, data, scale) {
   matrix(out, nrow(eta), dimnames = dimnames(eta))
 }
 
+# The log density is not concave: the precision of the normal response that has
+# the same first derivatives takes the place of the second.
+#' @exportS3Method
+response_bend.t_response <- function(response, eta, data, scale) {
+  variance <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale[, 1L])^2
+  nu <- scale[, 2L]
+  away <- rep(data$y, each = nrow(eta)) - eta
+  precision <- (nu + 1) / (nu * variance + away^2)
+  list(first = precision * away, second = precision)
+}
+
 # Infinite with 2 degrees of freedom or fewer.
 #' @exportS3Method
 response_variance.t_response <- function(response, eta, scale) {

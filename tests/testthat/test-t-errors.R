@@ -256,7 +256,6 @@ test_that("what t errors do not go with is refused", {
     gibbs_hlm(y ~ x + (1 | g), d, se = v, errors = "t")
     lm_prior(nu = 0)
     hlm_prior(nu = c(1, 2))
-    log_lik(one_bar(), by = "group")
     log_evidence(one_bar())
     log_evidence(two_bars())
     plot(one_bar(), type = "shrinkage")

@@ -1,0 +1,237 @@
+# The log density of the responses of each group of a factor with the effects of
+# the group integrated out: log_lik(by = ) and kfold(by = ) of regressions with
+# groups.
+#
+# The group's effects are u = L v with v ~ N(0, I) in d dimensions, those of
+# other factors are at their draws. With the mode m of log p(y | v) - v'v / 2
+# and C C' its negative second derivatives there, p(y) is the integral over x of
+# (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x. Of
+# normal responses this is a normal density: one point gives the integral.
+
+# ---- The density -------------------------------------------------------------
+
+# Draws x groups that have observations.
+#' @exportS3Method
+predictor_group_log_lik.hlm_model <- function(model, draws, by, call) {
+  frame <- check_frame(model, call)
+  response <- model_response(model)
+  bars <- bars_by_factor(model)[[by]]
+  levels <- if (is.list(model$levels)) model$levels[[bars[[1L]]]] else
+    model$levels
+  group <- groups_by(model, by)
+  used <- which(rows_used(frame))
+  codes <- sort(unique(group[used]))
+  rows <- split(used, factor(group[used], codes))
+  all <- predictor_rows(model, list(), call)
+  out <- matrix(0, nrow(draws), length(codes),
+                dimnames = list(NULL, levels[codes]))
+  for (s in row_blocks(nrow(draws), max(lengths(rows)), most = 4e6)) {
+    block <- draws[s, , drop = FALSE]
+    roots <- lapply(bars, predictor_factors, model = model, draws = block)
+    scale <- response_scale(response, block)
+    for (j in seq_along(codes)) {
+      own <- rows_at_places(all, rows[[j]])
+      eta <- predictor_at_draws(model, block, without_bars(own, bars))
+      out[s, j] <- group_quadrature(
+        response, frame_rows(frame, rows[[j]]), eta,
+        effect_slopes(model, own, bars, roots), scale
+      )
+    }
+  }
+  out
+}
+
+# Rows without the effects of some bars.
+without_bars <- function(rows, bars) {
+  if (is.null(rows$codes)) rows$group <- NULL else rows$codes[, bars] <- 0
+  rows
+}
+
+# The derivatives z'L of the linear predictors by each element of v: a list of
+# list(part, value), the number of the predictor and draws x rows. roots: of
+# each bar, and in it of each predictor, L.
+effect_slopes <- function(model, rows, bars, roots) {
+  out <- Map(function(f, parts) {
+    z <- rows$z
+    if (!is.null(rows$codes)) {
+      z <- z[, bar_columns_of_z(model)[[f]], drop = FALSE]
+    }
+    Map(function(root, part) {
+      lapply(seq_len(ncol(z)), function(c) {
+        list(
+          part = part,
+          value = matrix(root[, , c], dim(root)[[1L]]) %*% t(unname(z))
+        )
+      })
+    }, parts, seq_along(parts))
+  }, bars, roots)
+  unlist(unlist(out, recursive = FALSE), recursive = FALSE)
+}
+
+#' @exportS3Method
+predictor_factors.hlm_model <- function(model, draws, f) {
+  list(aperm(hlm_draws_in(model, draws)$factor, c(3, 1, 2)))
+}
+
+#' @exportS3Method
+predictor_factors.hlm_crossed_model <- function(model, draws, f) {
+  list(stored_factors(model, draws, f))
+}
+
+#' @exportS3Method
+predictor_factors.categories_model <- function(model, draws, f) {
+  lapply(category_views(model), function(view) {
+    stored_factors(view$model, draws[, view$at, drop = FALSE], f)
+  })
+}
+
+# ---- Quadrature --------------------------------------------------------------
+
+# log p(y) of each draw. data: the rows of the group; eta: their linear
+# predictors without its effects, draws x rows (x predictors); slopes: of
+# effect_slopes().
+group_quadrature <- function(response, data, eta, slopes, scale) {
+  eta <- unname(eta)
+  size <- dim(eta)
+  places <- lapply(slopes, function(s) (s$part - 1L) * size[[2L]] +
+                     seq_len(size[[2L]]))
+  log_density <- function(v) {
+    at <- matrix(eta, nrow(v))
+    for (d in seq_along(slopes)) {
+      at[, places[[d]]] <- at[, places[[d]]] + slopes[[d]]$value * v[, d]
+    }
+    dim(at) <- size
+    own <- response_log_lik(response, at, data, scale)
+    list(eta = at, value = rowSums(own) - rowSums(v^2) / 2)
+  }
+  bend <- function(at) response_bend(response, at$eta, data, scale)
+  found <- group_mode(log_density, bend, slopes, places, size[[1L]])
+  rule <- quadrature_rule(response, length(slopes))
+  terms <- vapply(seq_along(rule$log_weights), function(k) {
+    x <- matrix(rule$nodes[k, ], size[[1L]], length(slopes), byrow = TRUE)
+    rule$log_weights[[k]] +
+      log_density(found$v + solve_roots(found$root, x, FALSE))$value
+  }, numeric(size[[1L]]))
+  terms <- matrix(terms, size[[1L]])
+  top <- apply(terms, 1L, max)
+  log_roots <- lapply(seq_along(slopes), function(k) log(found$root[, k, k]))
+  top + log(rowSums(exp(terms - top))) - Reduce(`+`, log_roots)
+}
+
+# list(v, root): the mode of each draw by Newton's method, and C there.
+group_mode <- function(log_density, bend, slopes, places, count) {
+  v <- matrix(0, count, length(slopes))
+  at <- log_density(v)
+  for (step in seq_len(50)) {
+    curve <- bend(at)
+    root <- group_precision(slopes, places, curve$second)
+    gradient <- vapply(seq_along(slopes), function(d) {
+      first <- matrix(curve$first, count)[, places[[d]], drop = FALSE]
+      rowSums(slopes[[d]]$value * first)
+    }, numeric(count))
+    move <- solve_roots(root, matrix(gradient, count) - v, TRUE)
+    # a step that is too long is halved
+    for (half in seq_len(30)) {
+      next_at <- log_density(v + move)
+      worse <- which(!(next_at$value >= at$value - 1e-9))
+      if (length(worse) == 0L) break
+      move[worse, ] <- move[worse, ] / 2
+    }
+    v <- v + move
+    at <- next_at
+    if (max(abs(move)) < 1e-6) break
+  }
+  list(v = v, root = group_precision(slopes, places, bend(at)$second))
+}
+
+# C of C C' = I + sum_i s_i W_i s_i', lower triangular: draws x d x d.
+group_precision <- function(slopes, places, second) {
+  d <- length(slopes)
+  count <- nrow(slopes[[1L]]$value)
+  rows <- ncol(slopes[[1L]]$value)
+  parts <- max(vapply(slopes, `[[`, 0L, "part"))
+  second <- matrix(second, count)
+  out <- array(0, c(count, d, d))
+  for (k in seq_len(d)) {
+    for (l in seq_len(k)) {
+      # W of the predictors of k and l
+      own <- places[[k]] + (slopes[[l]]$part - 1L) * parts * rows
+      out[, k, l] <- rowSums(
+        slopes[[k]]$value * slopes[[l]]$value * second[, own, drop = FALSE]
+      ) + (k == l)
+    }
+  }
+  factor_correlations(out)
+}
+
+# C'^-1 x of each draw, or with `both` (C C')^-1 x; x: draws x d.
+solve_roots <- function(root, x, both) {
+  q <- ncol(x)
+  if (both) {
+    for (k in seq_len(q)) {
+      for (c in seq_len(k - 1L)) {
+        x[, k] <- x[, k] - root[, k, c] * x[, c]
+      }
+      x[, k] <- x[, k] / root[, k, k]
+    }
+  }
+  for (k in rev(seq_len(q))) {
+    for (c in seq_len(q - k) + k) {
+      x[, k] <- x[, k] - root[, c, k] * x[, c]
+    }
+    x[, k] <- x[, k] / root[, k, k]
+  }
+  x
+}
+
+# ---- Points ------------------------------------------------------------------
+
+# list(nodes, log_weights): (2 pi)^(-d / 2) times the integral of f over d
+# dimensions is about the sum of exp(log_weights) f(nodes). nodes: points x d.
+quadrature_rule <- function(response, d) {
+  if (identical(class(response), "normal_response")) {
+    list(nodes = matrix(0, 1L, d), log_weights = 0)
+  } else if (d == 1L) {
+    sinh_rule()
+  } else if (d <= 6L) {
+    hermite_rule(d)
+  } else {
+    lattice_rule(d)
+  }
+}
+
+# The trapezoidal rule for z with x = 2 sinh(z / 2): close points at the mode,
+# and some at other modes, of which t responses can have many.
+sinh_rule <- function() {
+  z <- 0.2 * (-40:40)
+  list(
+    nodes = cbind(2 * sinh(z / 2)),
+    log_weights = log(0.2 * cosh(z / 2) / sqrt(2 * pi))
+  )
+}
+
+# Golub and Welsch (1969, doi:10.1090/S0025-5718-69-99647-1)
+hermite_rule <- function(d) {
+  n <- floor(c(441, 729)[min(d - 1, 2)]^(1 / d) + 1e-9)
+  jacobi <- matrix(0, n, n)
+  k <- seq_len(n - 1L)
+  jacobi[cbind(k, k + 1L)] <- jacobi[cbind(k + 1L, k)] <- sqrt(k)
+  found <- eigen(jacobi, symmetric = TRUE)
+  each <- function(x) unname(as.matrix(expand.grid(rep(list(x), d))))
+  nodes <- each(found$values)
+  list(
+    nodes = nodes,
+    log_weights = rowSums(log(each(found$vectors[1L, ]^2)) + nodes^2 / 2)
+  )
+}
+
+# 1000 normal points of equal weights, by multiples modulo 1 of the powers of
+# 1 / g, where g^(d + 1) = g + 1 (Roberts 2018), and their opposites.
+lattice_rule <- function(d) {
+  g <- stats::uniroot(
+    function(g) g^(d + 1) - g - 1, c(1, 2), tol = 1e-15
+  )$root
+  half <- stats::qnorm((outer(seq_len(500), g^-seq_len(d)) + 0.5) %% 1)
+  nodes <- rbind(half, -half)
+  list(nodes = nodes, log_weights = rowSums(nodes^2) / 2 - log(1000))
+}
