@@ -418,15 +418,21 @@ rejection_sample <- function(x, n, tries, log_m) {
   )
 }
 
-#' @export
-print.rejection_sample <- function(x, ...) {
-  part <- function(name) attr(x, name, exact = TRUE)
+check_rejection <- function(x, arg, call = rlang::caller_env()) {
   fields <- c("acceptance", "acceptance_se", "log_normaliser",
               "log_normaliser_se", "tries")
-  whole <- vapply(fields, function(name) is_plain_number(part(name)), NA)
+  whole <- vapply(fields, function(name) {
+    is_plain_number(attr(x, name, exact = TRUE))
+  }, NA)
   if (!all(whole) || !is.numeric(x)) {
-    check_made(list(), "acceptance", "sample_rejection()", "x")
+    check_made(list(), "acceptance", "sample_rejection()", arg, call)
   }
+}
+
+#' @export
+print.rejection_sample <- function(x, ...) {
+  check_rejection(x, "x")
+  part <- function(name) attr(x, name, exact = TRUE)
   with_error <- function(name) {
     paste0(format(part(name), digits = 4), " (standard error ",
            format(part(paste0(name, "_se")), digits = 2), ")")

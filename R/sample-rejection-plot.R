@@ -3,6 +3,7 @@
 #' @rdname sample_rejection
 #' @export
 plot.rejection_sample <- function(x, ...) {
+  check_rejection(x, "x")
   check_no_more(...)
   draw_base(picture_rejection(x))
   invisible(x)
@@ -11,6 +12,7 @@ plot.rejection_sample <- function(x, ...) {
 #' @rdname sample_rejection
 #' @exportS3Method ggplot2::autoplot
 autoplot.rejection_sample <- function(object, ...) {
+  check_rejection(object, "object")
   check_no_more(...)
   draw_ggplot(picture_rejection(object))
 }
