@@ -241,12 +241,20 @@ as.data.frame.gibbsite_summary <- function(x, ...) {
 #'   `conf.high` of each coefficient. `std.error` remains that of the
 #'   coefficient, as in broom, and other rows, such as standard deviations of
 #'   groups, remain as they are. Default `FALSE`.
+#' @param effects For regressions: `NULL` (default) for all stored quantities,
+#'   or some of `"fixed"` (coefficients, and thresholds of ordered responses),
+#'   `"ran_pars"` (standard deviations and correlations of groups) and
+#'   `"ran_vals"` (the deviation of each group). Deviations are not
+#'   exponentiated.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`
 #'   (posterior mean), `std.error` (posterior standard deviation), `conf.low`,
 #'   `conf.high`, `rhat` and `ess` (bulk). The last two are `NA` where the
-#'   numbers of components may switch, see [summary.gibbsite_fit()].
+#'   numbers of components may switch, see [summary.gibbsite_fit()]. With
+#'   `effects` the columns are `effect`, `group`, `level`, `term` (such as
+#'   `"sd__(Intercept)"` and `"cor__(Intercept).x"`) and those from `estimate`
+#'   on; rows that are not stored have no `rhat` and `ess`.
 #'
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
@@ -274,12 +282,17 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
       now, conf.level, ..., conf.int = conf.int, exponentiate = exponentiate
     ))
   }
-  call <- rlang::current_env()
   check_no_more(...)
-  exponentiate <- check_exponentiate(exponentiate, x)
-  conf.int <- check_flag(conf.int)
+  tidy_quantities(
+    x, conf.level, conf.int, exponentiate, rlang::current_env()
+  )
+}
+
+tidy_quantities <- function(x, conf.level, conf.int, exponentiate, call) {
+  exponentiate <- check_exponentiate(exponentiate, x, call)
+  conf.int <- check_flag(conf.int, call = call)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
-                        upper_open = TRUE)
+                        upper_open = TRUE, call = call)
   # all quantities, also if the model's own summary shows fewer
   table <- as.data.frame(
     fit_summary(x, NULL, central_tails(level), "x", call)

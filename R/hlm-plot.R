@@ -54,7 +54,8 @@ picture_groups <- function(fit, terms, level) {
 
 # What the line of mean_coefficient() is.
 line_words <- function(fit, term) {
-  if (group_term(fit_part(fit, "model"), term)$term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
+  at <- group_term(fit_part(fit, "model"), term)
+  if (at$term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
 }
 
 # The terms that vary between groups, as plot() names them: with several bars
@@ -97,25 +98,34 @@ group_rows <- function(model, term, groups) {
   list(
     x = only(model$coefficients == at$term),
     z = only(terms == at$term & of == at$f), group = groups,
-    codes = if (length(bars) > 1L) outer(groups, seq_along(bars) == at$f),
+    codes = outer(groups, seq_along(bars) == at$f),
     names = at$levels[groups]
   )
 }
 
 # A data frame with the columns mean, sd, lower and upper, and lower_50 and
 # upper_50 if `level` has 0.5 as its second element, and a row for each of the
-# groups: the coefficient of one term before the bar, from at most `most` draws.
+# groups: the coefficient of one term before the bar, or its deviation, from at
+# most `most` draws.
 group_coefficients <- function(fit, term, level, groups = seq_along(
                                  group_term(fit_part(fit, "model"), term)$levels
-                               ), most = Inf) {
+                               ), most = Inf, deviation = FALSE) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
-  view <- predictor_view(
-    model, draws[evenly(nrow(draws), most), , drop = FALSE], term
-  )
-  at <- predictor_moments(
-    view$model, view$draws, group_rows(view$model, view$term, groups)
-  )
+  # of fits of imputed data each has moments by its own data
+  parts <- if (is_imputed(fit)) imputed_parts(fit) else list(fit)
+  moments <- lapply(parts, function(part) {
+    draws <- do.call(rbind, chain_matrices(part))
+    few <- evenly(nrow(draws), most / length(parts))
+    view <- predictor_view(
+      fit_part(part, "model"), draws[few, , drop = FALSE], term
+    )
+    rows <- group_rows(view$model, view$term, groups)
+    if (deviation) rows$x[] <- 0
+    predictor_moments(view$model, view$draws, rows)
+  })
+  at <- lapply(c(mean = "mean", sd = "sd"), function(name) {
+    do.call(rbind, lapply(moments, `[[`, name))
+  })
   tables <- lapply(level, function(one) {
     mean_responses(normal_response(), at, central_tails(one))
   })

@@ -1,0 +1,91 @@
+# tidy() of regressions: rows by kind of effect, with broom.mixed's columns.
+
+#' @rdname tidy.gibbsite_fit
+#' @export
+tidy.gibbsite_regression <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
+                                     exponentiate = FALSE, effects = NULL) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    return(generics::tidy(
+      now, conf.level, ..., conf.int = conf.int, exponentiate = exponentiate,
+      effects = effects
+    ))
+  }
+  call <- rlang::current_env()
+  check_no_more(...)
+  if (is.null(effects)) {
+    return(tidy_quantities(x, conf.level, conf.int, exponentiate, call))
+  }
+  effects <- check_effects(effects, call)
+  conf.int <- check_flag(conf.int)
+  all <- tidy_quantities(x, conf.level, TRUE, exponentiate, call)
+  if (!identical(effects, "fixed")) grouped_model(x, "x", call)
+  parts <- lapply(effects, function(effect) {
+    switch(effect,
+      fixed = tidy_fixed(x, all),
+      ran_pars = tidy_spread(x, all, conf.level),
+      ran_vals = tidy_deviations(x, conf.level)
+    )
+  })
+  out <- do.call(rbind, parts)
+  if (conf.int) out else out[setdiff(names(out), c("conf.low", "conf.high"))]
+}
+
+check_effects <- function(effects, call) {
+  kinds <- c("fixed", "ran_pars", "ran_vals")
+  if (!is.character(effects) || length(effects) == 0L ||
+        !all(effects %in% kinds)) {
+    abort_expected(
+      effects, "NULL or some of \"fixed\", \"ran_pars\" and \"ran_vals\"",
+      FALSE, "effects", call
+    )
+  }
+  unique(effects)
+}
+
+tidy_rows <- function(effect, group, level, term, estimate, std.error, conf.low,
+                      conf.high, rhat = NA_real_, ess = NA_real_) {
+  data.frame(
+    effect, group, level, term, estimate, std.error, conf.low, conf.high, rhat,
+    ess, row.names = NULL
+  )
+}
+
+# `all`: the table of all quantities.
+tidy_fixed <- function(fit, all) {
+  columns <- coefficient_columns(fit_part(fit, "model"))
+  all <- all[all$term %in% columns | startsWith(all$term, "theta["), ]
+  all$label <- NULL
+  do.call(tidy_rows, c(
+    list(effect = rep("fixed", nrow(all)), group = NA_character_,
+         level = NA_character_), all
+  ))
+}
+
+# Standard deviations and correlations.
+tidy_spread <- function(fit, all, level) {
+  table <- nlme::VarCorr(fit, level = level)
+  at <- match(rownames(table), all$term)
+  term <- ifelse(is.na(table$term), "Observation", table$term)
+  term <- ifelse(
+    is.na(table$with), paste0("sd__", term),
+    paste0("cor__", term, ".", table$with)
+  )
+  tidy_rows(
+    "ran_pars", table$group, NA_character_, term, table$mean, table$sd,
+    table$lower, table$upper, all$rhat[at], all$ess[at]
+  )
+}
+
+# Deviations of the groups.
+tidy_deviations <- function(fit, level) {
+  model <- fit_part(fit, "model")
+  do.call(rbind, lapply(group_terms(model), function(id) {
+    at <- group_term(model, id)
+    table <- group_coefficients(fit, id, level, deviation = TRUE)
+    tidy_rows(
+      "ran_vals", at$name, rownames(table), at$term, table$mean, table$sd,
+      table$lower, table$upper
+    )
+  }))
+}

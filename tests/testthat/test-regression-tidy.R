@@ -1,0 +1,115 @@
+# tidy(effects =) of regressions with groups, and the coefficients of groups
+# that it shares with the pictures.
+
+grouped_fits <- function() {
+  cars <- transform(datasets::mtcars, cyl = factor(cyl), gear = factor(gear))
+  of <- function(f, ...) {
+    quietly(f(..., cars, draws = 60, burnin = 60, chains = 2, seed = 1,
+              progress = FALSE))
+  }
+  list(
+    normal = of(gibbs_hlm, mpg ~ wt + (1 + wt | cyl)),
+    crossed = of(gibbs_hlm, mpg ~ wt + (1 | cyl) + (0 + wt | gear)),
+    logit = of(gibbs_logistic, am ~ wt + (1 | cyl)),
+    logits = of(gibbs_logistic, am ~ wt + (1 | cyl) + (1 | gear)),
+    count = of(gibbs_count, carb ~ wt + (1 | cyl)),
+    ordered = of(gibbs_ordinal, ordered(gear) ~ wt + (1 | cyl)),
+    two = of(gibbs_categorical, factor(am) ~ wt + (1 | cyl)),
+    three = of(gibbs_categorical, factor(gear) ~ wt + (1 + wt | cyl)),
+    t = quietly(gibbs_hlm(
+      mpg ~ wt + (1 | cyl), cars, errors = "t", draws = 60, burnin = 60,
+      chains = 2, seed = 1, progress = FALSE
+    ))
+  )
+}
+
+test_that("the rows of each effect are those of the methods", {
+  fits <- grouped_fits()
+  for (name in names(fits)) {
+    fit <- fits[[name]]
+    draws <- as.matrix(fit)
+    all <- tidy(fit)
+    fixed <- tidy(fit, effects = "fixed")
+    columns <- c(
+      "estimate", "std.error", "conf.low", "conf.high", "rhat", "ess"
+    )
+    expect_equal(
+      fixed[columns], all[match(fixed$term, all$term), columns],
+      ignore_attr = TRUE, label = name
+    )
+    spread <- tidy(fit, effects = "ran_pars")
+    expect_equal(spread$estimate, nlme::VarCorr(fit)$mean)
+    own <- tidy(fit, effects = "ran_vals")
+    deviations <- nlme::ranef(fit)
+    expect_equal(
+      own$estimate, unlist(deviations, use.names = FALSE), label = name
+    )
+    expect_gt(stats::sd(own$estimate), 0, label = name)
+    expect_identical(
+      unique(own$level), unique(unlist(lapply(deviations, rownames)))
+    )
+    u <- grep("^u\\[", colnames(draws))
+    if (length(u) == nrow(own)) {
+      ends <- apply(
+        draws[, u, drop = FALSE], 2, stats::quantile, c(0.025, 0.975)
+      )
+      expect_setequal(round(own$conf.low, 8), round(unname(ends[1, ]), 8))
+      expect_setequal(round(own$conf.high, 8), round(unname(ends[2, ]), 8))
+    }
+  }
+})
+
+test_that("the coefficients of the groups in pictures are those of coef()", {
+  fits <- grouped_fits()
+  for (name in setdiff(names(fits), c("two", "three"))) {
+    fit <- fits[[name]]
+    for (id in group_terms(attr(fit, "model"))) {
+      at <- group_term(attr(fit, "model"), id)
+      drawn <- group_coefficients(fit, id, 0.95)
+      expect_equal(
+        drawn$mean, coef(fit)[[at$name]][[at$term]], label = paste(name, id)
+      )
+    }
+  }
+})
+
+test_that("deviations of imputed data are those of each data set", {
+  cars <- transform(datasets::mtcars, cyl = factor(cyl))
+  of <- function(data) {
+    quietly(gibbs_hlm(mpg ~ wt + (1 | cyl), data, draws = 60, burnin = 60,
+                      chains = 2, seed = 1, progress = FALSE))
+  }
+  away <- withr::with_seed(1, stats::rnorm(nrow(cars), 0, 0.6))
+  fit <- quietly(combine_fits(
+    of(cars), of(transform(cars, wt = wt + away)), data = "imputed"
+  ))
+  expect_equal(
+    tidy(fit, effects = "ran_vals")$estimate, nlme::ranef(fit)$cyl[[1]]
+  )
+})
+
+test_that("ratios and intervals touch what they say", {
+  cars <- transform(datasets::mtcars, cyl = factor(cyl))
+  fit <- quietly(gibbs_count(
+    carb ~ wt + (1 | cyl), cars, draws = 60, burnin = 60, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  kinds <- c("fixed", "ran_pars", "ran_vals")
+  plain <- tidy(fit, effects = kinds)
+  ratios <- tidy(fit, effects = kinds, exponentiate = TRUE)
+  fixed <- plain$effect == "fixed"
+  expect_equal(ratios$estimate[fixed], exp(plain$estimate[fixed]))
+  expect_identical(ratios[!fixed, ], plain[!fixed, ])
+  expect_identical(
+    names(tidy(fit, effects = kinds, conf.int = FALSE)),
+    setdiff(names(plain), c("conf.low", "conf.high"))
+  )
+  wide <- tidy(fit, 0.99, effects = kinds)
+  expect_true(all(wide$conf.low <= plain$conf.low))
+  expect_gibbsite_error({
+    tidy(fit, effects = "random")
+    tidy(fit, effects = character())
+    tidy(quietly(gibbs_lm(mpg ~ wt, cars, draws = 20, progress = FALSE)),
+         effects = "ran_vals")
+  })
+})
