@@ -77,12 +77,16 @@ tidy_spread <- function(fit, all, level) {
   )
 }
 
-# Deviations of the groups.
+# Deviations of the groups, of some groups at a time.
 tidy_deviations <- function(fit, level) {
   model <- fit_part(fit, "model")
+  draws <- sum(lengths(fit)) / length(model$columns)
   do.call(rbind, lapply(group_terms(model), function(id) {
     at <- group_term(model, id)
-    table <- group_coefficients(fit, id, level, deviation = TRUE)
+    blocks <- row_blocks(length(at$levels), draws, most = 4e6)
+    table <- do.call(rbind, lapply(blocks, function(groups) {
+      group_coefficients(fit, id, level, groups, deviation = TRUE)
+    }))
     tidy_rows(
       "ran_vals", at$name, rownames(table), at$term, table$mean, table$sd,
       table$lower, table$upper
