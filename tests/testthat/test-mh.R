@@ -100,7 +100,8 @@ test_that("processes of any kind give the bits of this one", {
   withr::defer(future::plan(old))
   draw <- custom_proposal(function(x) x + stats::rnorm(1, 0, mh_test_sd), NULL)
   run <- function(f, ...) {
-    short_mh(f, 1, draw, draws = 400, burnin = 50, chains = 3, ...)
+    # on a busy machine a round is one sweep, and a process for each takes long
+    short_mh(f, 1, draw, draws = 80, burnin = 20, chains = 3, ...)
   }
   here <- list(run(f), run(mh_test_density))
   expect_true(identical_fit(run(f, cores = 2), here[[1]]))
