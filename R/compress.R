@@ -107,7 +107,7 @@ compress_draws <- function(draws, n, gradient = NULL, variables = NULL) {
 }
 
 scaled_columns <- function(x) {
-  sd <- apply(x, 2L, stats::sd)
+  sd <- column_sds(x)
   sweep(x, 2L, ifelse(is.finite(sd) & sd > 0, sd, 1), "/")
 }
 
@@ -134,13 +134,11 @@ energy_points <- function(z, n) {
 # Of each point from all, in blocks of rows, so that no matrix of all pairs is
 # in memory.
 mean_distances <- function(z, square) {
-  rows <- seq_along(square)
-  blocks <- split(rows, (rows - 1L) %/% 256L)
-  unlist(lapply(blocks, function(block) {
+  unlist(lapply(row_blocks(length(square), 1, most = 256), function(block) {
     squares <- outer(square[block], square, "+") -
       2 * tcrossprod(z[block, , drop = FALSE], z)
     rowMeans(sqrt(pmax(squares, 0)))
-  }), use.names = FALSE)
+  }))
 }
 
 # ---- Kernel Stein discrepancy
@@ -188,15 +186,15 @@ stein_kernel <- function(z, g, i) {
 # ---- What is lost
 
 compressed_means <- function(x, chains, points, weights, n) {
-  even <- round(seq(1, nrow(x), length.out = n))
   data.frame(
-    variable = colnames(x), mean = colMeans(x), sd = apply(x, 2L, stats::sd),
+    variable = colnames(x), mean = colMeans(x), sd = column_sds(x),
     # of a few draws posterior caps the ESS, with a warning
     mcse = suppressWarnings(apply(x, 2L, function(draws) {
       posterior::mcse_mean(matrix(draws, ncol = chains))
     })),
     compressed = colSums(points * weights),
-    thinned = colMeans(x[even, , drop = FALSE]), row.names = NULL
+    thinned = colMeans(x[evenly(nrow(x), n), , drop = FALSE]),
+    row.names = NULL
   )
 }
 

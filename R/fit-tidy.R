@@ -288,14 +288,16 @@ tidy.gibbsite_fit <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   )
 }
 
-tidy_quantities <- function(x, conf.level, conf.int, exponentiate, call) {
+# variables: of fit_summary(), NULL for all.
+tidy_quantities <- function(x, conf.level, conf.int, exponentiate, call,
+                            variables = NULL) {
   exponentiate <- check_exponentiate(exponentiate, x, call)
   conf.int <- check_flag(conf.int, call = call)
   level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
                         upper_open = TRUE, call = call)
   # all quantities, also if the model's own summary shows fewer
   table <- as.data.frame(
-    fit_summary(x, NULL, central_tails(level), "x", call)
+    fit_summary(x, variables, central_tails(level), "x", call)
   )
   labels <- model_labels(fit_part(x, "model"))
   label <- labels$label[match(table$variable, labels$variable)]

@@ -375,13 +375,11 @@ check_some_density <- function(log_joint, call) {
 # with respect to the mixture of both, whose density is at least half of the
 # larger of the two everywhere.
 correct_moments <- function(model, w, log_joint) {
-  log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
-  log_mixture <- log_mixture_density(model, w, log_normal)
-  log_ratio <- log_joint - log_mixture
-  largest <- max(log_ratio)
-  weight <- exp(log_ratio - largest)
+  weighed <- mixture_weights(model, w, log_joint)
+  weight <- weighed$weight
+  largest <- weighed$largest
   # the control variate has mean 0 under the mixture
-  control <- exp(log_normal - log_mixture) - 1
+  control <- exp(weighed$log_normal - weighed$log_mixture) - 1
   slope <- stats::cov(weight, control) / stats::var(control)
   evidence <- weight - slope * control
   if (!isTRUE(mean(evidence) > 0)) { # of a handful of draws
@@ -389,8 +387,7 @@ correct_moments <- function(model, w, log_joint) {
   }
   known <- is.finite(model$log_evidence)
   list(
-    corrected_k = smooth_weights(log_ratio)$pareto_k,
-    corrected_ess = sum(weight)^2 / sum(weight^2),
+    corrected_k = weighed$pareto_k, corrected_ess = weighed$ess,
     log_evidence = if (known) largest + log(mean(evidence)) else NA_real_,
     log_evidence_se = if (known) {
       stats::sd(evidence) / mean(evidence) / sqrt(nrow(w))
@@ -406,9 +403,19 @@ correct_moments <- function(model, w, log_joint) {
   )
 }
 
-# log density of the mixture from which mixture_draws() are
-log_mixture_density <- function(model, w, log_normal) {
-  log_mean_of(log_normal, log_t_density(model, w))
+# Of draws of mixture_draws(): `weight`, relative to the largest, whose logarithm
+# is `largest`; their effective size `ess`; and the log densities of the normal
+# distribution and of the mixture.
+mixture_weights <- function(model, w, log_joint) {
+  log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
+  log_mixture <- log_mean_of(log_normal, log_t_density(model, w))
+  log_ratio <- log_joint - log_mixture
+  weight <- exp(log_ratio - max(log_ratio))
+  list(
+    log_normal = log_normal, log_mixture = log_mixture, weight = weight,
+    largest = max(log_ratio), ess = sum(weight)^2 / sum(weight^2),
+    pareto_k = smooth_weights(log_ratio)$pareto_k
+  )
 }
 
 # log((exp(a) + exp(b)) / 2)

@@ -131,19 +131,16 @@ weighted_target <- function(fit, call) {
   draws <- length(fit) * nrow(.subset2(fit, 1L))
   both <- mixture_draws(fit, min(draws, 4000), call)
   check_some_density(both$log_joint, call)
-  log_normal <- log_normal_kernel(model, both$w) + log_normal_constant(model)
-  log_ratio <- both$log_joint -
-    log_mixture_density(model, both$w, log_normal)
-  weight <- exp(log_ratio - max(log_ratio))
-  weight <- weight / sum(weight)
-  size <- 1 / sum(weight^2)
-  k <- smooth_weights(log_ratio)$pareto_k
+  weighed <- mixture_weights(model, both$w, both$log_joint)
+  weight <- weighed$weight / sum(weighed$weight)
+  k <- weighed$pareto_k
   list(
     curve = function(j) weighted_density(
-      both$w[, j], weight, size, model$data$map[[j]], laplace_sd(model)[[j]]
+      both$w[, j], weight, weighed$ess, model$data$map[[j]],
+      laplace_sd(model)[[j]]
     ),
     note = paste0(
-      "Effective size ", digits(floor(size)), " of ",
+      "Effective size ", digits(floor(weighed$ess)), " of ",
       digits(length(weight)), " weighted draws.",
       if (isTRUE(k >= 0.5)) paste0(
         " ", correction_line(list(corrected_k = k))

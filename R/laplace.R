@@ -56,9 +56,9 @@
 #'   log q)}, at most 10,000 times, until a step is below 1e-7 of
 #'   \eqn{1 + |\theta|}{1 + |theta|}. `plot(fit, type = "path")` draws its path.
 #' @param rho For `method = "gradient"` alone, which needs it: a positive
-#'   number, the same in every step. The ascent is stable around the mode if it is below
-#'   2 / the largest eigenvalue of \eqn{\Sigma^{-1}}{Sigma^-1}; far smaller ones
-#'   take many steps.
+#'   number, the same in every step. The ascent is stable around the mode if it
+#'   is below 2 / the largest eigenvalue of \eqn{\Sigma^{-1}}{Sigma^-1}; far
+#'   smaller ones take many steps.
 #' @param correct `"none"` (default): independent draws of the normal
 #'   approximation. `"importance"`: draws of the density itself, see
 #'   [importance_check()]. Such a draw takes 15 evaluations of the density.

@@ -110,7 +110,7 @@ shards_hash <- function(model) {
   model_hash(model)
 }
 
-# ---- A worker's side ----------------------------------------------------------
+# ---- A worker's side ---------------------------------------------------------
 
 show_states <- function(id, key, ticket) {
   states <- held_corpus(id)$chains[[key]][[ticket]]

@@ -32,8 +32,8 @@
 #' @param order Whole number, at least 1: how many of the last states the next
 #'   one depends on. Counts are of order 1.
 #' @param prior \eqn{a_{ij}}{a_ij}: a number above 0 (default 0.5), or a matrix
-#'   of numbers from 0 to 1e100 with a row for each state or tuple and a column for
-#'   each state. 0 makes a step impossible that is not in the data.
+#'   of numbers from 0 to 1e100 with a row for each state or tuple and a column
+#'   for each state. 0 makes a step impossible that is not in the data.
 #' @param draws,chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent; default 1000 in each.
 #' @param object,x A fit.

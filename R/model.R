@@ -449,7 +449,7 @@ forget_topics.default <- function(model, state) invisible()
 # then run in the session which has the connections.
 is_in_shards <- function(model) !is.null(model$corpus)
 
-# ---- Checkpoints of a model whose data other processes hold --------------------
+# ---- Checkpoints of a model whose data other processes hold ------------------
 
 # The model and a state as a checkpoint holds them.
 model_to_store <- function(model) UseMethod("model_to_store")

@@ -18,7 +18,8 @@ gibbsite_option <- function(name, call = rlang::caller_env()) {
   }
   check_number(value,
     lower = 0, lower_open = name != "checkpoint_seconds",
-    infinite_ok = name %in% c("max_draws_mb", "worker_seconds"), arg = arg, call = call
+    infinite_ok = name %in% c("max_draws_mb", "worker_seconds"), arg = arg,
+    call = call
   )
 }
 

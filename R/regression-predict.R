@@ -344,8 +344,9 @@ check_prediction_type <- function(type, interval, response, call) {
 #' Bates 1995): 81 for one deviation, 21 for each of two, 9 for each of three
 #' and 3 to 5 for each of four to six; for more it is importance sampling of
 #' 1000 fixed points from the normal approximation. With one deviation the error
-#' is below 1e-6 where its standard deviation is 2 or less, and about 1e-3 where
-#' it is 20, or ten times `sigma` of t errors. Categories have a deviation for
+#' is below 1e-6 where its standard deviation is 2 or less, and below 1e-3 where
+#' it is 20. Of t errors it is up to 5e-3 where the standard deviation is ten
+#' times `sigma`. Categories have a deviation for
 #' each but the first.
 #'
 #' @inheritParams predict.gibbsite_regression

@@ -241,10 +241,10 @@ response_log_lik.binomial_response <- function(response, eta, data, scale) {
     rep(log_choose(data), each = nrow(eta))
 }
 
-# The first derivatives of the log density of each observed response with respect
-# to eta, of the shape of eta; and minus the second ones, or for t responses
-# positive ones in their place. Of several linear predictors the second have
-# the dimensions of eta and that of the other predictor.
+# The first derivatives of the log density of each observed response with
+# respect to eta, of the shape of eta; and minus the second ones, or for t
+# responses positive ones in their place. Of several linear predictors the
+# second have the dimensions of eta and that of the other predictor.
 response_bend <- function(response, eta, data, scale) {
   UseMethod("response_bend")
 }

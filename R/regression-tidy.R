@@ -18,12 +18,16 @@ tidy.gibbsite_regression <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   }
   effects <- check_effects(effects, call)
   conf.int <- check_flag(conf.int)
-  all <- tidy_quantities(x, conf.level, TRUE, exponentiate, call)
+  model <- fit_part(x, "model")
+  parameters <- tidy_quantities(
+    x, conf.level, TRUE, exponentiate, call,
+    model$columns[predictor_parameters(model)]
+  )
   if (!identical(effects, "fixed")) grouped_model(x, "x", call)
   parts <- lapply(effects, function(effect) {
     switch(effect,
-      fixed = tidy_fixed(x, all),
-      ran_pars = tidy_spread(x, all, conf.level),
+      fixed = tidy_fixed(x, parameters),
+      ran_pars = tidy_spread(x, parameters, conf.level),
       ran_vals = tidy_deviations(x, conf.level)
     )
   })
@@ -51,21 +55,21 @@ tidy_rows <- function(effect, group, level, term, estimate, std.error, conf.low,
   )
 }
 
-# `all`: the table of all quantities.
-tidy_fixed <- function(fit, all) {
+# table: of the parameters.
+tidy_fixed <- function(fit, table) {
   columns <- coefficient_columns(fit_part(fit, "model"))
-  all <- all[all$term %in% columns | startsWith(all$term, "theta["), ]
-  all$label <- NULL
+  table <- table[table$term %in% columns | startsWith(table$term, "theta["), ]
+  table$label <- NULL
   do.call(tidy_rows, c(
-    list(effect = rep("fixed", nrow(all)), group = NA_character_,
-         level = NA_character_), all
+    list(effect = rep("fixed", nrow(table)), group = NA_character_,
+         level = NA_character_), table
   ))
 }
 
 # Standard deviations and correlations.
-tidy_spread <- function(fit, all, level) {
+tidy_spread <- function(fit, parameters, level) {
   table <- nlme::VarCorr(fit, level = level)
-  at <- match(rownames(table), all$term)
+  at <- match(rownames(table), parameters$term)
   term <- ifelse(is.na(table$term), "Observation", table$term)
   term <- ifelse(
     is.na(table$with), paste0("sd__", term),
@@ -73,7 +77,7 @@ tidy_spread <- function(fit, all, level) {
   )
   tidy_rows(
     "ran_pars", table$group, NA_character_, term, table$mean, table$sd,
-    table$lower, table$upper, all$rhat[at], all$ess[at]
+    table$lower, table$upper, parameters$rhat[at], parameters$ess[at]
   )
 }
 
