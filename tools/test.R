@@ -197,7 +197,9 @@ run_by_workers <- function() {
     }
   }
   are_alive <- function() vapply(workers, function(w) w$is_alive(), NA)
-  while (any(alive <- are_alive())) {
+  alive <- are_alive()
+  # a process that ends has written what it found: collected after the question
+  while (any(alive)) {
     processx::poll(workers[alive], 1000L)
     alive <- are_alive()
     for (i in seq_along(workers)) {
@@ -208,6 +210,7 @@ run_by_workers <- function() {
     for (i in which(!alive)) {
       if (lost_file(desk, workers[[i]], said[[i]])) {
         workers[[i]] <- start_worker(desk)
+        alive[[i]] <- TRUE
       }
     }
   }
