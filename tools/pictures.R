@@ -71,7 +71,9 @@ fit("gmm_1", gibbs_gmm(
 fit("gmm_1_named", gibbs_gmm(faithful["waiting"], 2, seed = 1))
 fit("gmm_1_k6", short(gibbs_gmm, bumps, 6))
 fit("gmm_2", gibbs_gmm(faithful, 2, seed = 1))
-fit("allocated", short(gibbs_gmm, faithful, 2, keep = "z"))
+fit("allocated", gibbs_gmm(
+  faithful, 2, draws = 200, burnin = 100, keep = "z", seed = 1
+))
 fit("gmm_2_k6", short(gibbs_gmm, six_groups, 6))
 fit("gmm_4", gibbs_gmm(iris[1:4], 3, covariance = "shared", seed = 1))
 fit("unknown", gibbs_gmm(faithful$waiting, "unknown", draws = 500, seed = 1))
