@@ -99,6 +99,15 @@ probe <- function(draws = 100, burnin = 10, thin = 1, chains = 2, seed = 1,
 
 # ---- Runs --------------------------------------------------------------------
 
+# Rounds in other processes that are short, and yet of several sweeps: a forked
+# process compiles R's functions again before its first sweep.
+short_rounds <- function(frame = parent.frame()) {
+  withr::local_options(
+    .local_envir = frame,
+    gibbsite.round_seconds = 0.3, gibbsite.segment_seconds = 0.01
+  )
+}
+
 # The run of a child process: sweeps take two milliseconds from sweep `from` on;
 # it leaves a note when one of the chains is at sweep `tell`.
 slow_from <- function(from, tell, name) {

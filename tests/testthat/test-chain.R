@@ -370,16 +370,17 @@ test_that("an option is looked at before an interrupt is answered by it", {
 
 test_that("with other processes too", {
   skip_long()
-  withr::local_options(
-    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
-  )
+  short_rounds()
   # what the main process runs between two rounds: here, a warning's handler
   withr::local_dir(withr::local_tempdir())
-  withr::local_options(gibbsite.checkpoint_seconds = 0, probe.hook = NULL)
+  withr::local_options(
+    gibbsite.checkpoint_seconds = 0,
+    probe.hook = function(state) Sys.sleep(0.03)
+  )
   dir.create("run")
   broken <- rlang::catch_cnd(
     withCallingHandlers(
-      probe(draws = 4000, cores = 2, checkpoint = "run", inits = function(k) {
+      probe(draws = 40, cores = 2, checkpoint = "run", inits = function(k) {
         # the first writing fails, and is warned of
         if (k == 2) file.create("run/chain-1")
         list(chain = k)
@@ -391,7 +392,7 @@ test_that("with other processes too", {
     ),
     "gibbsite_error_argument"
   )
-  options(gibbsite.round_seconds = 0.02)
+  options(gibbsite.round_seconds = 0.3)
   expect_true(is_fit(broken$fit))
 })
 

@@ -82,12 +82,14 @@ test_that("interrupts lose at most a segment", {
 test_that("processes of any kind give the bits of this one", {
   skip_on_cran()
   skip_on_os("windows")
-  withr::local_options(
-    gibbsite.round_seconds = 0.02, gibbsite.segment_seconds = 0.005
-  )
-  # what the density needs is in its environment, and in the global one
+  short_rounds()
+  # What the density needs is in its environment, and in the global one. It
+  # sleeps, so that a chain takes several rounds.
   make <- function(y) {
-    function(m) sum(stats::dnorm(y, m, mh_test_sd, log = TRUE))
+    function(m) {
+      Sys.sleep(0.01)
+      sum(stats::dnorm(y, m, mh_test_sd, log = TRUE))
+    }
   }
   f <- make(c(1, 2, 4))
   assign("mh_test_sd", 2, globalenv())
@@ -100,8 +102,7 @@ test_that("processes of any kind give the bits of this one", {
   withr::defer(future::plan(old))
   draw <- custom_proposal(function(x) x + stats::rnorm(1, 0, mh_test_sd), NULL)
   run <- function(f, ...) {
-    # on a busy machine a round is one sweep, and a process for each takes long
-    short_mh(f, 1, draw, draws = 80, burnin = 20, chains = 3, ...)
+    short_mh(f, 1, draw, draws = 40, burnin = 10, chains = 3, ...)
   }
   here <- list(run(f), run(mh_test_density))
   expect_true(identical_fit(run(f, cores = 2), here[[1]]))

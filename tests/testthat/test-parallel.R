@@ -6,16 +6,9 @@ local_plan <- function(..., frame = parent.frame()) {
   withr::defer(future::plan(old), envir = frame)
 }
 
-short_rounds <- function(frame = parent.frame()) {
-  withr::local_options(
-    .local_envir = frame,
-    gibbsite.round_seconds = 0.1, gibbsite.segment_seconds = 0.005
-  )
-}
-
-# Several rounds of several segments, chains more than workers.
+# Several segments in a round, chains more than workers.
 engine_fit <- function(...) {
-  short_gmm(draws = 150, burnin = 50, thin = 20, chains = 3, ...)
+  short_gmm(draws = 150, burnin = 50, thin = 5, chains = 3, ...)
 }
 
 test_that("forked processes give the bits of one process, and leave the plan", {
@@ -28,9 +21,9 @@ test_that("forked processes give the bits of one process, and leave the plan", {
   expect_true(identical_fit(engine_fit(cores = 2), whole))
   expect_identical(plan_now(), with_one)
   # and continue one another's fits
-  part <- short_gmm(draws = 50, burnin = 50, thin = 20, chains = 3, cores = 2)
+  part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3, cores = 2)
   expect_true(identical_fit(longer(part, 100), whole))
-  part <- short_gmm(draws = 50, burnin = 50, thin = 20, chains = 3)
+  part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3)
   expect_true(identical_fit(longer(part, 100, cores = 2), whole))
 })
 
@@ -130,12 +123,9 @@ test_that("a fork after a run in threads does not hang", {
 
 test_that("progress is told from other processes too", {
   skip_long()
-  # progress is told after each round; a round is a share of the run's time on
-  # any processor
-  one <- system.time(quietly(probe(draws = 1000)))[["elapsed"]]
-  withr::local_options(
-    gibbsite.round_seconds = one / 10, gibbsite.segment_seconds = one / 100
-  )
+  # progress is told after each round; a chain sleeps for several rounds
+  short_rounds()
+  withr::local_options(probe.hook = function(state) Sys.sleep(0.03))
   steps <- numeric()
   bar <- progressr::make_progression_handler("steps",
     reporter = list(update = function(config, state, progression, ...) {
@@ -144,10 +134,10 @@ test_that("progress is told from other processes too", {
     target = "null", enable = TRUE, interval = 0, intrusiveness = 0
   )
   fit <- progressr::with_progress(
-    quietly(probe(draws = 1000, cores = 2, progress = TRUE)),
+    quietly(probe(draws = 50, cores = 2, progress = TRUE)),
     handlers = bar, enable = TRUE
   )
-  expect_identical(max(steps), 2 * 1010)
+  expect_identical(max(steps), 2 * 60)
   expect_gt(length(steps), 2)
   expect_false(is.unsorted(steps))
 })

@@ -93,7 +93,7 @@ test_that("segments and workers do not change where draws go", {
     expect_true(identical_fit(again(), fit))
   }
   skip_unless_processes()
-  withr::local_options(gibbsite.round_seconds = 0.01)
+  short_rounds()
   expect_true(identical_fit(again(cores = 2), fit))
 })
 
@@ -373,7 +373,7 @@ test_that("pieces of a run under a rule keep the draws of one run", {
     expect_true(identical_fit(long_run(burnin = "fixed", thin = 2), whole))
   }
   skip_unless_processes()
-  withr::local_options(gibbsite.round_seconds = 0.01)
+  short_rounds()
   two <- long_run(burnin = "fixed", thin = 2, cores = 2)
   expect_true(identical_fit(two, whole))
 })
