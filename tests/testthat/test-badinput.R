@@ -13,7 +13,7 @@ test_that("hostile arguments end in an error that names them, or are right", {
   targets <- hostile_targets(objects)
   calls <- hostile_calls(targets)
   expect_gt(length(calls), 1500)
-  share <- fast_or(240, 10)
+  share <- fast_or(360, 10)
   some <- some_hostile_calls(calls, share)
   expect_gt(length(some), length(calls) / share / 1.5)
   of <- function(calls, part) sort(unique(unlist(lapply(calls, `[[`, part))))

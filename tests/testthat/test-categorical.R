@@ -4,7 +4,7 @@
 category_fit <- short_fit(quote(gibbs_categorical))
 
 test_that("default calls converge, and the posterior is near multinom()'s", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("MASS")
   skip_if_not_installed("nnet")
   multinom <- getExportedValue("nnet", "multinom")

@@ -27,7 +27,7 @@ test_that("a run that is killed at any time goes on or begins anew", {
 test_that("a run that is killed while it writes does too", {
   with_faults()
   # from before the first file to after the first checkpoint
-  for (n in seq(1, 60, by = fast_or(13, 3))) {
+  for (n in seq(1, 60, by = fast_or(20, 3))) {
     sampler <- names(fault_samplers)[n %% 6 + 1]
     expect_survived(killed_while_writing(sampler, n, n %% 2 == 0))
   }

@@ -26,7 +26,7 @@ test_that("default calls converge on data in their own units", {
 })
 
 test_that("the posterior is near REML where groups are many", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("nlme")
   data <- as.data.frame(getExportedValue("nlme", "MathAchieve"))
   fit <- gibbs_hlm(

@@ -652,7 +652,7 @@ test_that("vectors of any class are numbers or refused", {
     }
   )
   ways <- ways[fast_or(
-    c("points", "gmm", "predictor", "weights", "ratings"), names(ways)
+    c("points", "columns", "predictor", "ratings"), names(ways)
   )]
   vectors <- classed_vectors(x)
   taken <- 0

@@ -480,7 +480,6 @@ test_that("an ascent that does not arrive names rho", {
     quick(log_density, init, method = "gradient", rho = rho)
   }
   expect_gibbsite_error(ascend(2), "gibbsite_error_rho")
-  expect_gibbsite_error(ascend(1e-5), "gibbsite_error_rho")
   expect_gibbsite_error(ascend(1e-9), "gibbsite_error_rho")
   expect_gibbsite_error(
     ascend(0.3, function(x) if (abs(x) < 1) log(1 - x^2) else NaN, c(x = -0.9)),

@@ -146,7 +146,7 @@ test_that("a compiled gradient makes the chain of the same R gradient", {
                fixed = TRUE, all = FALSE)
   run <- function(density, draws = 30, ...) {
     quietly(mh_sample(
-      density, c(a = 0, b = 0), draws = draws, burnin = 170, chains = 2,
+      density, c(a = 0, b = 0), draws = draws, burnin = 70, chains = 2,
       seed = 1, progress = FALSE, ...
     ))
   }
