@@ -5,9 +5,14 @@ coefficients_to_plot <- function(variables, columns, call) {
   if (!is.null(variables)) {
     return(choose_variables(variables, columns, call))
   }
-  slopes <- grep("^(\\(Intercept\\)|b\\[.*,\\(Intercept\\)\\])$", columns,
-                 value = TRUE, invert = TRUE)
+  slopes <- slope_columns(columns)
   if (length(slopes) > 0L) slopes else columns
+}
+
+# All coefficients but intercepts.
+slope_columns <- function(columns) {
+  grep("^(\\(Intercept\\)|b\\[.*,\\(Intercept\\)\\])$", columns, value = TRUE,
+       invert = TRUE)
 }
 
 # What a picture of coefficients shows: intervals_shown(). `odds`: as ratios of
@@ -26,13 +31,9 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
   }
   chosen <- coefficients_to_plot(variables, columns, call)
   estimate <- lapply(coefficient_estimates(fit), `[`, chosen)
-  design <- model_design(model)
-  of_design <- rep_len(model$single$coefficients %||% columns, length(columns))
-  terms <- of_design[match(chosen, columns)]
-  units <- column_units(model$frame$x, terms, of_design, per, design)
+  units <- units_of_coefficients(model, chosen, per)
   few <- clearest(estimate, is.null(variables), "coefficients", units$factor)
   chosen <- chosen[few$rows]
-  terms <- terms[few$rows]
   units <- lapply(units, `[`, few$rows)
   interval <- function(level) {
     parameter_interval(fit, level)[chosen, , drop = FALSE]
@@ -41,12 +42,7 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
     estimate$mean[chosen], interval(level), interval(0.5), level,
     note = few$note, estimate = estimate_words(model)
   )
-  shown$table$name <- coefficient_words(terms, design)
-  if (is_unordered(model_response(model))) {
-    categories <- model_response(model)$levels[-1L]
-    at <- ceiling(match(chosen, columns) / length(columns) * length(categories))
-    shown$table$name <- paste0(categories[at], ", ", shown$table$name)
-  }
+  shown$table$name <- units$words
   numbers <- c("centre", "lower", "upper", "lower_50", "upper_50")
   shown$table[numbers] <- shown$table[numbers] * units$factor
   if (odds) {
@@ -57,6 +53,22 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
     shown[c("line", "words", "log")] <- list(1, "equal odds", TRUE)
   }
   in_units(shown, units, if (odds) "odds" else changed_words(model), odds)
+}
+
+# The units of coefficients, of column_units(), and `words` that name them.
+units_of_coefficients <- function(model, chosen, per) {
+  columns <- coefficient_columns(model)
+  design <- model_design(model)
+  of_design <- rep_len(model$single$coefficients %||% columns, length(columns))
+  terms <- of_design[match(chosen, columns)]
+  words <- coefficient_words(terms, design)
+  if (is_unordered(model_response(model))) {
+    categories <- model_response(model)$levels[-1L]
+    at <- ceiling(match(chosen, columns) / length(columns) * length(categories))
+    words <- paste0(categories[at], ", ", words)
+  }
+  c(column_units(model$frame$x, terms, of_design, per, design),
+    list(words = words))
 }
 
 estimate_words <- function(model) {
@@ -108,11 +120,11 @@ in_units <- function(shown, units, of, odds) {
 # intervals, a row each; `line`: where the vertical line is, and `words` of it;
 # `log`: whether the axis is logarithmic; `scaled`: whether estimates of very
 # different sizes have axes of their own; `beside`: whether panels stand side by
-# side.
+# side; `whole`: whether no interval is cut.
 intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
                             words = NULL, note = NULL, ylab = NULL,
                             estimate = "posterior mean", scaled = FALSE,
-                            beside = FALSE) {
+                            beside = FALSE, whole = FALSE) {
   list(
     table = data.frame(
       name = names(centre), centre = unname(centre), lower = wide[, 1L],
@@ -121,7 +133,7 @@ intervals_shown <- function(centre, wide, narrow, level, xlab = NULL, line = 0,
     ),
     level = level, xlab = xlab, line = line, words = words, log = FALSE,
     note = note, ylab = ylab, estimate = estimate, scaled = scaled,
-    beside = beside
+    beside = beside, whole = whole
   )
 }
 
@@ -141,6 +153,7 @@ picture_intervals <- function(shown) {
   table$at <- rev(seq_len(nrow(table)))
   parts <- lapply(levels(of), function(panel) {
     rows <- table[of == panel, ]
+    if (shown$whole) return(list(table = rows))
     clip_intervals(rows, rows$line[[1L]], shown$log)
   })
   clipped <- do.call(rbind, lapply(parts, `[[`, "table"))

@@ -53,8 +53,9 @@ lm_frame <- function(parts, call) {
   )
 }
 
-# list(centre, spread, mean_weight) of the responses less the offset: their
-# weighted mean (0 without an intercept) and root mean square about it.
+# list(centre, spread, mean_weight, total) of the responses less the offset:
+# their weighted mean (0 without an intercept), the root mean square about it,
+# the mean and the sum of the weights.
 measure_response <- function(y, weights, intercept) {
   total <- sum(weights)
   centre <- if (intercept) sum(weights * y) / total else 0
@@ -63,7 +64,7 @@ measure_response <- function(y, weights, intercept) {
   }
   list(
     centre = centre, spread = sqrt(sum(weights * (y - centre)^2) / total),
-    mean_weight = total / length(y)
+    mean_weight = total / length(y), total = total
   )
 }
 

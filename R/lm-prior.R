@@ -73,9 +73,11 @@
 #' * `noise_shape`, `noise_rate`: 0.001 and \eqn{0.001 S^2}{0.001 S^2} (times
 #'   the mean weight).
 #' * `lambda`: 1. The prior then counts as one observation.
-#' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of \eqn{p} slopes are
-#'   thought to matter, Piironen and Vehtari (2017) take \eqn{q/((p - q)
-#'   \sqrt n)}{q / ((p - q) sqrt(n))}.
+#' * `tau`, \eqn{\tau_0}{tau0}: 1. If about \eqn{q} of the \eqn{p} slopes are
+#'   thought to matter, `relevant = q` takes \eqn{q/((p - q) \sqrt n)}{q / ((p -
+#'   q) sqrt(n))}, where \eqn{n} is the sum of the weights, without weights the
+#'   number of rows (Piironen and Vehtari 2017, equation 3.12; their factor
+#'   \eqn{\sigma}{sigma} is in the prior above).
 #' * `intercept_mean`: the weighted mean of the responses (less the offset).
 #' * `intercept_sd`: \eqn{10 S}{10 S}; with `"nig"` and `"horseshoe"` 10.
 #'
@@ -91,6 +93,9 @@
 #' @param lambda `NULL` or a positive number. For `"nig"` only.
 #' @param tau `NULL` or a positive number: \eqn{\tau_0}{tau0}. For
 #'   `"horseshoe"` only.
+#' @param relevant `NULL` or a number above 0 and below the number of slopes:
+#'   how many of them are thought to matter, in place of `tau`. For
+#'   `"horseshoe"` only. [selected()] says which do.
 #' @param scale `NULL`, or positive numbers \eqn{s_j}{s_j} in the units of the
 #'   predictors: one for all slopes, or one for each slope in the order of the
 #'   model matrix. A vector with names is for the slopes that it names, `c(age =
@@ -129,7 +134,7 @@
 #'   scale = 1
 #' )
 #' lm_prior("nig", lambda = 0.1)
-#' lm_prior("horseshoe", tau = 0.05)
+#' lm_prior("horseshoe", relevant = 3)
 #'
 #' # what is known of one slope
 #' fit <- gibbs_lm(mpg ~ wt + hp, mtcars, seed = 1,
@@ -142,7 +147,7 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
                      noise_rate = NULL, lambda = NULL, tau = NULL, scale = NULL,
                      intercept_mean = NULL, intercept_sd = NULL,
                      slope_mean = NULL, slope_sd = NULL, slope_scale = NULL,
-                     nu = NULL) {
+                     nu = NULL, relevant = NULL) {
   call <- rlang::current_env()
   positive <- function(x, arg, infinite_ok = FALSE) {
     check_number(
@@ -162,14 +167,14 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
     intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE),
-    nu = positive(nu, "nu")
+    nu = positive(nu, "nu"), relevant = positive(relevant, "relevant")
   )
   prior <- c(
     prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)
   )
   own <- list(
     hierarchical = c("slope_shape", "slope_rate"), nig = "lambda",
-    horseshoe = "tau"
+    horseshoe = c("tau", "relevant")
   )
   foreign <- unlist(own[names(own) != type], use.names = FALSE)
   for (name in foreign) {
@@ -178,6 +183,11 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
         "`{name}` must be NULL with {.code type = \"{type}\"}.", call = call
       )
     }
+  }
+  if (!is.null(prior$tau) && !is.null(prior$relevant)) {
+    abort_argument(
+      "Give `tau` or `relevant`: the one follows from the other.", call = call
+    )
   }
   structure(prior, class = c("lm_prior", "gibbsite_prior"))
 }
@@ -213,7 +223,11 @@ format.lm_prior <- function(x, ...) {
     },
     switch(type,
       nig = paste0("  lambda = ", value(x$lambda, "1")),
-      horseshoe = paste0("  tau0 = ", value(x$tau, "1")),
+      horseshoe = paste0("  tau0 = ", value(x$tau, if (is.null(x$relevant)) {
+        "1"
+      } else {
+        paste("from the data, for", value(x$relevant), "relevant slopes")
+      })),
       c(paste0("  slope_shape = ", value(x$slope_shape, "0.5")),
         paste0("  slope_rate = ", value(x$slope_rate)))
     ),
@@ -285,9 +299,12 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
   )
   prior <- switch(prior$type,
     nig = with_defaults(prior, lambda = 1),
-    horseshoe = with_defaults(prior, tau = 1),
+    horseshoe = with_defaults(
+      prior, tau = tau_of_relevant(prior, length(slopes), measured$total, call)
+    ),
     with_defaults(prior, slope_shape = 0.5, slope_rate = spread^2 / 2)
   )
+  prior$relevant <- NULL
   prior <- complete_slope_scales(prior, slopes, scales, call)
   if (intercept) {
     prior$intercept_mean <- prior$intercept_mean %||% measured$centre
@@ -296,6 +313,23 @@ complete_lm_prior <- function(prior, slopes, measured, scales, intercept,
   }
   prior$no_intercept <- !intercept
   prior
+}
+
+# tau0 = q / ((p - q) sqrt(n)), where about q of p slopes are relevant (Piironen
+# and Vehtari 2017, equation 3.12); n: the sum of the weights.
+tau_of_relevant <- function(prior, p, n, call) {
+  q <- prior$relevant
+  if (is.null(q)) {
+    return(1)
+  }
+  if (q >= p) {
+    abort_argument(
+      c("`relevant` must be below the number of slopes, {p}, not {q}.",
+        i = "Use {.code lm_prior()} if most slopes are thought to matter."),
+      call = call
+    )
+  }
+  q / ((p - q) * sqrt(n))
 }
 
 # The means of the slopes, and their scales s_j = (width of s_j w_j) / (width of

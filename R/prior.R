@@ -191,7 +191,7 @@ needed_fields <- function(maker) {
     names(formals(maker)),
     c(
       "slope_mean", "slope_sd", "slope_scale", "intercept_mean", "intercept_sd",
-      "nu"
+      "nu", "relevant"
     )
   )
 }

@@ -406,6 +406,7 @@ hostile_bases <- function(o) {
     ),
     similar_items = fit("gibbs_pmf", item = 2),
     similar_users = fit("gibbs_pmf", user = 2),
+    selected = fit("gibbs_lm"),
     sim_pmf = list(users = 3, items = 3, rank = 1),
     gibbs_gmm = c(list(x = o$x, k = 2), short),
     gibbs_gmm.default = c(list(x = o$x, k = 2), short),
