@@ -59,7 +59,9 @@ picture_steps <- function(x, steps, chain, variables, log_density, xlim, ylim,
         picture_layer("segment", part("refused"), "rejected step"),
         picture_layer("point", part("now"), "now")
       )
-    ), steps_key(NROW(axes$contours) > 0L),
+    ), steps_key(NROW(axes$contours) > 0L, any(vapply(
+      paths, function(path) any(!path$accepted, na.rm = TRUE), NA
+    ))),
     x = picture_axis(titles[[1L]], limits = axes$xlim),
     y = picture_axis(titles[[2L]], limits = axes$ylim),
     title = if (!several) step_words(traces[[1L]], steps),
@@ -75,12 +77,12 @@ axis_names <- function(variables) {
   if (length(variables) == 1L) c("step", variables) else variables
 }
 
-steps_key <- function(contours) {
+steps_key <- function(contours, rejections) {
   colours <- gibbsite_palette(2L)
   rbind(
     plot_key("chain", colours[[1L]], pch = 19),
     plot_key("now", colours[[1L]], pch = 21),
-    plot_key("rejected", colours[[2L]], pch = 4),
+    plot_key("rejected", colours[[2L]], pch = 4, shown = rejections),
     plot_key("target", "grey65", lty = 1, lwd = 1, shown = contours),
     plot_key("path", colours[[1L]], lty = 1, lwd = 1, shown = FALSE),
     plot_key(c("step", "rejected step"), colours, lty = 1:2, shown = FALSE)
