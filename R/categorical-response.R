@@ -125,7 +125,7 @@ response_family.categories_response <- function(response) {
 # The logarithms of the probabilities, draws x rows x K.
 log_shares <- function(response, eta) {
   size <- dim(eta)
-  flat <- cbind(0, matrix(eta, ncol = size[[3L]]))
+  flat <- cbind(numeric(prod(size[1:2])), matrix(eta, ncol = size[[3L]]))
   top <- do.call(pmax, lapply(seq_len(ncol(flat)), function(k) flat[, k]))
   array(
     flat - (top + log(rowSums(exp(flat - top)))), size + c(0, 0, 1),

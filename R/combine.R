@@ -373,7 +373,7 @@ check_mixed_kinds <- function(fits, call) {
            combined.",
           x = if (model_algorithm(fit_part(fit, "model")) == "laplace") {
             "They are approximations at the mode of one data set."
-          } else {
+          } else if (!is_regression(fit)) {
             "Their components, topics or factors have no common numbers."
           },
           i = "Combine their predictions instead: average them over the fits."

@@ -25,7 +25,9 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
     abort_argument(
       c("{.arg type} cannot be {.val {type}}: the formula has no fixed
          effects.",
-        i = "{.code type = \"groups\"} draws the coefficients of the groups."),
+        i = if (has_groups(model)) {
+          "{.code type = \"groups\"} draws the coefficients of the groups."
+        }),
       call = call
     )
   }

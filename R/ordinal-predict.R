@@ -232,7 +232,8 @@ as_excluded_rows <- function(model, x) {
 #' @rdname predict.gibbs_ordinal
 #' @export
 augment.gibbs_ordinal <- function(x, data = NULL, newdata = NULL,
-                                  conf.level = 0.95, ..., re_formula = NULL,
+                                  conf.level = 0.95, ..., offset = NULL,
+                                  re_formula = NULL,
                                   allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -240,7 +241,7 @@ augment.gibbs_ordinal <- function(x, data = NULL, newdata = NULL,
   model <- fit_part(x, "model")
   check_augmented_data(data, call)
   shares <- stats::predict(
-    x, newdata, type = "response", re_formula = re_formula,
+    x, newdata, type = "response", offset = offset, re_formula = re_formula,
     allow_new_levels = allow_new_levels
   )
   prediction <- data.frame(

@@ -355,7 +355,10 @@ get_predicted.gibbsite_fit <- function(x, data = NULL,
   } else {
     is.null(include_random) || check_flag(include_random)
   }
-  draws <- draw(x, newdata = data, re_formula = if (!groups) NA)
+  draws <- draw(
+    x, newdata = data, offset = client_offset(x, data, "data", call),
+    re_formula = if (!groups) NA
+  )
   ends <- central_intervals(draws, level)
   structure(
     unname(colMeans(draws)),

@@ -224,8 +224,9 @@ rows_left_out <- function(incomplete, action, where, names, call) {
       c(
         "There are missing values, the first in {where}.",
         i = "{.code na_action = \"omit\"} leaves incomplete rows out.",
-        i = "Or impute the values several times, fit each completed data set and
-             combine: {.code combine_fits(fits, data = \"imputed\")}."
+        i = "Or impute the values several times and fit each completed data set;
+             {.code combine_fits(fits, data = \"imputed\")} combines fits of
+             {.fn gibbs_lm}, {.fn gibbs_hlm} and {.fn gibbs_logistic}."
       ),
       call = call, class = "missing"
     )

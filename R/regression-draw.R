@@ -153,7 +153,10 @@ check_plot_variable <- function(variable, names, clear, call) {
     return(variable)
   }
   if (length(names) == 0L) {
-    abort_argument("The model has no variables to show.", call = call)
+    abort_argument(
+      "{.arg type} cannot be {.val response}: the formula has no variables.",
+      call = call
+    )
   }
   clear <- clear[names]
   if (all(is.na(clear))) names[[1L]] else names[[which.max(clear)]]

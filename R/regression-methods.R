@@ -291,7 +291,8 @@ with_responses <- function(model, data, what, remake, call,
 #' @param newdata `NULL`, or new observations.
 #' @param conf.level Number between 0 and 1, default 0.95: the posterior
 #'   probability of the interval.
-#' @param re_formula,allow_new_levels As in [predict.gibbsite_regression()].
+#' @param offset,re_formula,allow_new_levels As in
+#'   [predict.gibbsite_regression()].
 #' @param ... Not used.
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
@@ -309,7 +310,7 @@ with_responses <- function(model, data, what, remake, call,
 #' @export
 augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
                                         conf.level = 0.95, ...,
-                                        re_formula = NULL,
+                                        offset = NULL, re_formula = NULL,
                                         allow_new_levels = FALSE) {
   call <- rlang::current_env()
   check_no_more(...)
@@ -318,12 +319,14 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
   check_augmented_data(data, call)
   prediction <- stats::predict(
     x, newdata, type = "response", interval = "mean", level = level,
-    re_formula = re_formula, allow_new_levels = allow_new_levels
+    offset = offset, re_formula = re_formula,
+    allow_new_levels = allow_new_levels
   )
   names(prediction) <- c(".fitted", ".sd", ".lower", ".upper")
   if (is.null(newdata)) {
     prediction$.resid <- unname(stats::residuals(x))
-    prediction$.weight <- outlier_weights(x)
+    weight <- outlier_weights(x)
+    if (!is.null(weight)) prediction$.weight <- as_excluded(model, weight)
   }
   beside_data(prediction, model, data, newdata, call)
 }

@@ -197,6 +197,10 @@ default_regression_plot <- function(fit) {
   if (has_groups(model)) {
     return("groups")
   }
+  # thresholds alone
+  if (length(coefficient_columns(model)) == 0L) {
+    return(c("trace", "density"))
+  }
   slopes <- model$coefficients[model$layout$slopes]
   data <- model$frame$model
   line <- length(slopes) == 1L && !is.null(model$frame) &&

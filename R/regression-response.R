@@ -511,7 +511,9 @@ success_probability <- function(response, eta, success = TRUE, log = FALSE) {
   distribution <- switch(
     response$link, logit = stats::plogis, probit = stats::pnorm
   )
-  distribution(eta, lower.tail = success, log.p = log)
+  # of no rows R's functions drop the dimensions
+  eta[] <- distribution(eta, lower.tail = success, log.p = log)
+  eta
 }
 
 # s log F(eta) + (m - s) log (1 - F(eta)), draws x observations

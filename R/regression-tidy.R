@@ -60,9 +60,10 @@ tidy_fixed <- function(fit, table) {
   columns <- coefficient_columns(fit_part(fit, "model"))
   table <- table[table$term %in% columns | startsWith(table$term, "theta["), ]
   table$label <- NULL
+  # of a formula without fixed effects no rows
+  none <- rep(NA_character_, nrow(table))
   do.call(tidy_rows, c(
-    list(effect = rep("fixed", nrow(table)), group = NA_character_,
-         level = NA_character_), table
+    list(effect = rep("fixed", nrow(table)), group = none, level = none), table
   ))
 }
 

@@ -261,5 +261,10 @@ test_that("fits that do not agree are not combined", {
   })
   gmm <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 10, burnin = 5,
                                     chains = 1, seed = 1, progress = FALSE))
+  counts <- suppressWarnings(gibbs_count(
+    carb ~ wt, mtcars, draws = 10, burnin = 5, chains = 1, seed = 1,
+    progress = FALSE
+  ))
   expect_gibbsite_error(combine_fits(gmm, gmm, data = "imputed"))
+  expect_gibbsite_error(combine_fits(counts, counts, data = "imputed"))
 })

@@ -232,6 +232,20 @@ test_that("insight's predictions are those of the draws", {
   expect_equal(own$Predicted, unname(colMeans(draws)))
 })
 
+test_that("insight's predictions take the offset from the new data", {
+  skip_if_not_installed("insight")
+  fit <- quietly(gibbs_lm(
+    mpg ~ wt, datasets::mtcars, offset = hp / 100, draws = 20, burnin = 20,
+    chains = 1, seed = 1, progress = FALSE
+  ))
+  shown <- insight::get_predicted(fit, datasets::mtcars[3:1, ])
+  expect_equal(as.numeric(shown), unname(fitted(fit)[3:1]))
+  expect_error(
+    insight::get_predicted(fit, data.frame(wt = 1)),
+    class = "gibbsite_error_argument"
+  )
+})
+
 test_that("insight finds the predictors", {
   skip_long()
   skip_if_not_installed("insight")

@@ -128,6 +128,30 @@ test_that("numbers of successes have quantiles of the mixture", {
   expect_identical(found$upper, which(cumsum(p) >= 0.975)[1] - 1)
 })
 
+test_that("augment() takes the offset of new data", {
+  cars <- datasets::mtcars
+  of <- function(f, formula) {
+    quietly(f(
+      formula, cars, offset = hp / 100, draws = 20, burnin = 20, chains = 1,
+      seed = 1, progress = FALSE
+    ))
+  }
+  counts <- of(gibbs_count, carb ~ wt)
+  ordered <- of(gibbs_ordinal, ordered(gear) ~ wt)
+  take <- function(fit) {
+    out <- augment(fit, newdata = cars[3:1, ], offset = cars$hp[3:1] / 100)
+    out[c(".fitted", intersect(names(out), ".probability"))]
+  }
+  expect_equal(
+    take(counts), augment(counts)[3:1, ".fitted", drop = FALSE],
+    ignore_attr = TRUE
+  )
+  expect_equal(
+    take(ordered), augment(ordered)[3:1, c(".fitted", ".probability")],
+    ignore_attr = TRUE
+  )
+})
+
 test_that("grouped fits have augment(), simulate() and response curves", {
   skip_long()
   withr::local_pdf(NULL)

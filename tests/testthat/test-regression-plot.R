@@ -55,6 +55,19 @@ test_that("the fixed effects of a model without them cannot be drawn", {
   })
 })
 
+test_that("a model of thresholds alone is drawn by its chains", {
+  fit <- quietly(gibbs_ordinal(
+    ordered(gear) ~ 1, datasets::mtcars, draws = 20, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  withr::local_pdf(NULL)
+  expect_identical(plot(fit), fit)
+  expect_gibbsite_error({
+    plot(fit, type = "coefficients")
+    plot(fit, type = "response")
+  })
+})
+
 test_that("the axis of coefficients is as long as their intervals", {
   normal <- laplace(
     function(x) -sum((x - c(1, 100))^2 / c(1, 1e6)) / 2, c(a = 0, b = 0),

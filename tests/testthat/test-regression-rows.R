@@ -19,6 +19,22 @@ rows$M <- cbind(p = rows$x, q = rows$z)
 # 64-bit integers as bit64 makes them, also without bit64
 long <- function(x) structure(as.double(x) * 2^-1074, class = "integer64")
 
+test_that("predictions of no rows have the dimensions of draws", {
+  rows$k <- gl(3, 1, 20)
+  none <- rows[0, ]
+  binary <- fit_logit(z ~ x + (1 | g), rows)
+  three <- quietly(gibbs_categorical(
+    k ~ x, rows, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  expect_identical(dim(posterior_epred(binary, none)), c(40L, 0L))
+  expect_identical(dim(posterior_predict(binary, none)), c(40L, 0L))
+  expect_silent(empty <- posterior_epred(three, none))
+  expect_identical(dim(empty), c(40L, 0L, 3L))
+  expect_silent(empty <- log_lik(three, none))
+  expect_identical(dim(empty), c(40L, 0L))
+})
+
 test_that("64-bit integers in new data are refused", {
   skip_long()
   grouped <- fit_hlm(y ~ x + (1 | g), rows)

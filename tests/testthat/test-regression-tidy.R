@@ -37,6 +37,18 @@ test_that("the rows of each effect are those of the methods", {
   }
 })
 
+test_that("a formula without fixed effects has no rows of them", {
+  fit <- quietly(gibbs_hlm(
+    mpg ~ 0 + (1 | cyl), datasets::mtcars, draws = 20, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  fixed <- tidy(fit, effects = "fixed")
+  expect_identical(nrow(fixed), 0L)
+  all <- tidy(fit, effects = c("fixed", "ran_pars", "ran_vals"))
+  expect_identical(names(fixed), names(all))
+  expect_equal(all$estimate[3:5], nlme::ranef(fit)$cyl[[1]])
+})
+
 test_that("the coefficients of the groups in pictures are those of coef()", {
   fits <- grouped_fits()
   for (name in setdiff(names(fits), c("two", "three"))) {

@@ -127,6 +127,20 @@ test_that("augment() has the weights of the observations", {
   )$.weight)
 })
 
+test_that("rows that were left out have no weight", {
+  gaps <- datasets::stackloss
+  gaps$Air.Flow[c(2, 5)] <- NA
+  fit <- quietly(gibbs_lm(
+    stack.loss ~ ., gaps, na_action = "exclude", errors = "t", draws = 10,
+    burnin = 5, chains = 1, seed = 1, progress = FALSE
+  ))
+  own <- augment(fit)
+  all <- augment(fit, data = gaps)
+  expect_identical(dim(own), c(19L, 10L))
+  expect_identical(all$.weight[-c(2, 5)], own$.weight)
+  expect_identical(which(is.na(all$.weight)), c(2L, 5L))
+})
+
 test_that("the methods of regressions have answers", {
   withr::local_seed(4)
   for (fit in list(loss(), one_bar(), two_bars())) {
