@@ -8,9 +8,11 @@
 # reordering by allocations (Papastamoulis & Iliopoulos 2010,
 # doi:10.1198/jcgs.2010.09008) with probabilities instead of drawn allocations.
 #
-# The pivot is a mode of the posterior. It depends on the data, the prior and
-# the kind of generator, and neither on the seed nor on the draws. So all runs
-# use the same numbers, and a fit that is continued keeps them. Where the prior
+# The pivot is a mode of the posterior, or a draw of a short chain if the draws
+# of that chain agree with it much better: the highest density may be where
+# little of the posterior is. The pivot depends on the data, the prior and the
+# kind of generator, and neither on the seed nor on the draws. So all runs use
+# the same numbers, and a fit that is continued keeps them. Where the prior
 # differs between the components it numbers them, and draws stay as they are.
 
 #' @exportS3Method
@@ -29,12 +31,27 @@ model_prepare.gmm_model <- function(model, running, call) {
 
 is_exchangeable <- function(model) length(unique(model$prior$alpha)) == 1L
 
+gmm_pivot <- function(model) {
+  some <- model_of_some(model)
+  pivot <- pivot_of_state(model, highest_mode(some))
+  pilot <- pilot_states(some)
+  if (length(pilot$states) == 0L) {
+    return(pivot)
+  }
+  blocks <- gmm_blocks(model, pilot$draws)
+  others <- lapply(pilot$states, pivot_of_state, model = model)
+  agreement <- vapply(others, pivot_agreement, 0, blocks = blocks)
+  best <- which.max(agreement)
+  clearly <- agreement[best] > pivot_agreement(pivot, blocks) + 0.05
+  if (isTRUE(clearly)) others[[best]] else pivot
+}
+
 # list(points, labels): points at which a draw is compared with the pivot, and
 # the number of the component to which each belongs, 1 for the largest. The
 # points of a component are its mean and one standard deviation from it along at
 # most four principal axes.
-gmm_pivot <- function(model) {
-  p <- gmm_parameters(model, highest_mode(model_of_some(model)))
+pivot_of_state <- function(model, state) {
+  p <- gmm_parameters(model, state)
   d <- ncol(p$mu)
   rank <- order(-p$pi)
   points <- lapply(rank, function(c) {
@@ -46,6 +63,39 @@ gmm_pivot <- function(model) {
   list(
     points = do.call(rbind, points),
     labels = rep(seq_along(rank), vapply(points, nrow, 0L))
+  )
+}
+
+# The mean share of the pivot's points that the draws give to the component with
+# which they are matched.
+pivot_agreement <- function(pivot, blocks) {
+  agreement <- evaluate_draws(
+    blocks, pivot$points, pivot = pivot$labels
+  )$agreement
+  labels <- match_labels(agreement)
+  matched <- cbind(c(row(labels)), c(col(labels)), c(labels))
+  sum(agreement[matched]) / (nrow(labels) * nrow(pivot$points))
+}
+
+# Every fifth state of a chain after 200 sweeps, with its draw: list(states,
+# draws), empty if a sweep fails.
+pilot_states <- function(model) {
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  sweep <- function(state, n) {
+    interrupt_or(.Call(C_gmm_sweeps, model$data, state, n, control, FALSE))
+  }
+  tryCatch(
+    {
+      runs <- Reduce(
+        function(run, i) sweep(run$state, 5), seq_len(30L),
+        sweep(one_start(model, NULL), 200), accumulate = TRUE
+      )[-1L]
+      list(
+        states = lapply(runs, `[[`, "state"),
+        draws = do.call(rbind, lapply(runs, function(run) run$draws[5L, ]))
+      )
+    },
+    error = function(cnd) list()
   )
 }
 

@@ -1838,3 +1838,22 @@ test_that("summary() says what the indices stand for", {
   ))
   expect_null(key(one))
 })
+
+test_that("components are told apart where the highest mode lies elsewhere", {
+  # the highest mode of these has little of the posterior near it
+  cases <- list(
+    list(iris[1:4], 4), list(iris[1:4], 5), list(rock[1:3], 3),
+    list(quakes[c("lat", "long", "depth")], 5)
+  )
+  for (case in cases[fast_or(c(1, 3), 1:4)]) {
+    fit <- quietly(gibbs_gmm(
+      case[[1]], case[[2]], draws = 200, chains = 1, seed = 1, progress = FALSE
+    ))
+    model <- gibbsite:::fit_part(fit, "model")
+    blocks <- gibbsite:::gmm_blocks(model, as.matrix(fit))
+    expect_gt(gibbsite:::pivot_agreement(model$pivot, blocks), 0.85)
+    some <- gibbsite:::model_of_some(model)
+    highest <- withr::with_seed(1, gibbsite:::highest_mode(some))
+    expect_lt(gibbsite:::pivot_agreement(gibbsite:::pivot_of_state(model, highest), blocks), 0.8)
+  }
+})
