@@ -6,27 +6,16 @@
 # of gibbs_logistic().
 hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
                                link, env, call) {
-  parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(
-    parsed$flat, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"),
-    call
+  parts <- grouped_parts(
+    formula, data, user_call, "gibbs_logistic",
+    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
+    contrasts, env, call
   )
-  user_call$formula <- parsed$with_group
-  made <- regression_frame(
-    parsed$with_group, data, user_call, action, env, call
-  )
-  name <- deparse1(formula[[2L]])
-  response <- as_weighted_response(
-    stats::model.response(made$frame), name, call
-  )
-  response$name <- name
-  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
-  settled <- trials_of_weights(response, frame$weights, call)
-  response <- settled$response
+  frame <- parts$frame
+  settled <- trials_of_weights(parts$response, frame$weights, call)
   frame["weights"] <- list(settled$weights)
   frame$link <- link
-  frame$known <- TRUE
-  frame <- binomial_frame(frame, response)
+  frame <- binomial_frame(frame, settled$response)
   check_whole_weights(frame, call)
   frame
 }
@@ -40,12 +29,6 @@ binomial_frame <- function(frame, response) {
   ))
   frame[names(own)] <- own
   frame
-}
-
-# A formula with groups, such as y ~ x + (1 | g).
-has_bar <- function(formula) {
-  inherits(formula, "formula") && length(formula) == 3L &&
-    any(vapply(formula_terms(formula[[3L]]), is_random_effect, NA))
 }
 
 hlm_binomial_model <- function(frame, prior, call) {
@@ -193,18 +176,10 @@ model_notes.hlm_binomial_model <- function(model, fit, table) {
   unbounded_note(model$unbounded)
 }
 
-# No column depends on a numbering.
-#' @exportS3Method
-model_labelled.hlm_binomial_model <- function(model, invariants) character()
-
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
 model_invariants.hlm_binomial_model <- function(model, draws) {
-  invariants_of_groups(model, draws)
-}
-
-invariants_of_groups <- function(model, draws) {
   groups <- length(model$levels)
   shown <- unique(round(seq(1, groups, length.out = 20)))
   left_out <- coefficient_names(model$data$q, groups)[

@@ -32,12 +32,10 @@ hlm_crossed_binomial_model_of <- function(frame, prior, layout) {
 crossed_binomial_data <- function(frame, prior, layout) {
   used <- rows_used(frame)
   common <- bar_fixed_effects(prior_means(prior), 1 / prior$slope_variance)
-  bars <- Map(function(bar, design, df, scale) {
-    c(common, bar_groups(bar, design, which(used), df, scale))
-  }, frame$bars, layout, prior$group_df, prior$group_scale)
+  bars <- latent_bars(frame, layout, which(used), prior, common)
   list(
     count = as.double(length(bars)), p = common$p, n = as.double(sum(used)),
-    known = 1, bars = unname(bars),
+    known = 1, bars = bars,
     fixed = as.double(t(frame$x[used, , drop = FALSE])),
     offset = as.double(frame$offset[used]), constant = frame$constant,
     nesting = nestings(frame, layout), response = binomial_data(list(

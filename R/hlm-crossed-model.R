@@ -119,7 +119,7 @@ deviation_names <- function(layout, levels) {
 # What C reads, as core/hlm/hlm_crossed.h describes.
 hlm_crossed_data <- function(frame, priors, layout) {
   used <- rows_used(frame)
-  root <- sqrt((frame$weights %||% rep(1, length(used)))[used])
+  root <- sqrt(used_weights(frame, used))
   bars <- Map(function(frame, prior, design) {
     hlm_data(frame, prior, design, NULL, rotate_groups)
   }, bar_frames(frame), priors, layout)
@@ -365,10 +365,6 @@ model_key.hlm_crossed_model <- function(model, shown) {
     "factors and terms: ", bars
   )
 }
-
-# No column depends on a numbering.
-#' @exportS3Method
-model_labelled.hlm_crossed_model <- function(model, invariants) character()
 
 # The parameters, the log-likelihood, and the deviations of at most 20 groups of
 # each factor, as of model_invariants.hlm_binomial_model().

@@ -204,7 +204,7 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   prior <- check_hlm_prior(prior, call)
   errors <- check_errors(errors, prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_hlm")
+  user_call <- call_of_model(match.call(), "gibbs_hlm", formula)
   action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   frame <- hlm_frame_of_call(

@@ -30,7 +30,7 @@ response_draw.t_response <- function(response, eta, size, scale) {
 
 #' @exportS3Method
 response_log_lik.t_response <- function(response, eta, data, scale) {
-  sd <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale[, 1L])
+  sd <- errors_sd(column_weights(data, eta), scale[, 1L])
   away <- (rep(data$y, each = nrow(eta)) - eta) / sd
   out <- stats::dt(away, scale[, 2L], log = TRUE) - log(sd)
   matrix(out, nrow(eta), dimnames = dimnames(eta))
@@ -40,7 +40,7 @@ response_log_lik.t_response <- function(response, eta, data, scale) {
 # the same first derivatives takes the place of the second.
 #' @exportS3Method
 response_bend.t_response <- function(response, eta, data, scale) {
-  variance <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale[, 1L])^2
+  variance <- errors_sd(column_weights(data, eta), scale[, 1L])^2
   nu <- scale[, 2L]
   away <- rep(data$y, each = nrow(eta)) - eta
   precision <- (nu + 1) / (nu * variance + away^2)

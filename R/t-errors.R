@@ -156,13 +156,7 @@ model_check_init.t_errors_model <- function(model, init, where, call) {
     if (length(bars_with_terms(model)) > 0L) "Sigma"
   )
   check_init_names(init, known, where, call)
-  for (name in intersect(names(init), c("sigma", "nu", "lambda"))) {
-    arg <- paste0(where, "$", name)
-    check_init_shape(init[[name]], 1L, arg, call)
-    check_number(
-      init[[name]], lower = 1e-150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_scales(init, setdiff(known, "Sigma"), where, call)
   if (!is.null(init$Sigma)) {
     # as with normal errors
     class(model) <- setdiff(class(model), "t_errors_model")
