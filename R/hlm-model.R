@@ -435,9 +435,12 @@ simulate_data.hlm_model <- function(model, state) {
   state_predictor(model, state) + response_noise(model$frame, state$beta)
 }
 
-# o + x'b + z'u_j of each row.
+# o + x'b + z'u_j of each row; of several bars the sum over these.
 state_predictor <- function(model, state) {
   frame <- model$frame
+  if (!is.null(frame$bars)) {
+    return(eta_of_state(frame, state))
+  }
   u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
   drop(frame$x %*% state$b) + colSums(t(frame$z) * u) + (frame$offset %||% 0)
 }
@@ -450,7 +453,7 @@ set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
   }, call)
 }
 
-# The parameters, the first group's deviations and the likelihood given the
+# The parameters, the first deviations of each bar and the likelihood given the
 # groups.
 #' @exportS3Method
 model_quantities.hlm_model <- function(model, state) {

@@ -156,6 +156,13 @@ start_coefficients <- function(x) {
   stats::runif(p, -1, 1) / ifelse(spread > 0, spread, 1)
 }
 
+# The standard deviations are those of the prior, each over or under by a factor
+# of up to 10.
+start_covariance <- function(bar) {
+  sd <- exp(stats::runif(bar$q, -1, 1) * log(10)) * bar$scale / 2.5
+  diag(sd^2, bar$q)
+}
+
 # The covariances that a chain begins with; NULL without groups.
 start_bar_covariances <- function(model, init) {
   if (!has_groups(model)) {

@@ -29,6 +29,10 @@ has_categories <- function(response) {
   is_ordered(response) || is_unordered(response)
 }
 
+category_words <- function(response) {
+  paste0(if (is_ordered(response)) "ordered ", "categories")
+}
+
 # Packages that read fits take one linear predictor for each row.
 check_one_predictor <- function(model, call) {
   if (is_unordered(model_response(model))) {
@@ -44,7 +48,7 @@ check_one_predictor <- function(model, call) {
 # Categories have no differences and no variance.
 check_has_moments <- function(response, what, call) {
   if (has_categories(response)) {
-    kind <- paste0(if (is_ordered(response)) "ordered ", "categories")
+    kind <- category_words(response)
     abort_argument(
       c("A fit of {kind} has no {what}: these are no numbers.",
         i = "{.code predict(fit, type = \"response\")} has the probabilities of
