@@ -225,17 +225,9 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
   run_lm(parts, settings, user_call, call)
 }
 
-check_lm_prior <- function(prior, call) {
-  check_class(prior, "lm_prior", "lm_prior()", arg = "prior", call = call)
-  remade(
-    prior, lm_prior, "lm_prior()", arg = "prior", call = call,
-    needed = needed_fields(lm_prior)
-  )
-}
-
 # list(prior, errors, running). Independent draws need no burn-in and no rule.
 lm_settings <- function(prior, errors, draws, burnin, stop_when, call) {
-  prior <- check_lm_prior(prior, call)
+  prior <- made_prior(prior, lm_prior, call)
   errors <- check_errors(errors, prior, call)
   nig <- prior$type == "nig"
   running <- running_of(

@@ -160,7 +160,8 @@ run_pmf <- function(counts, rank, prior, user_call, call) {
     call, keep_choices = c("theta", "beta"), keep_default = character()
   )
   model <- pmf_model(
-    counts, rank, complete_pmf_prior(prior, call), running$keep, running$chains
+    counts, rank, made_prior(prior, pmf_prior, call), running$keep,
+    running$chains
   )
   model$cap <- model$data$cap
   run_chains(model, running, user_call, call)

@@ -195,7 +195,9 @@ count_joint_cases <- function() {
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
-  expect_kept_by_sweep(count_joint_cases(), count_quantities, fast_or(250, 5000))
+  expect_kept_by_sweep(
+    count_joint_cases(), count_quantities, fast_or(250, 5000)
+  )
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
