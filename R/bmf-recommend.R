@@ -468,14 +468,14 @@ rated_of_fold <- function(fold, code) {
 }
 
 # Checks that x is what fold_in() returns, and not only has its class.
-check_fold <- function(x, arg = rlang::caller_arg(x),
+check_fold <- function(x, class = "bmf_model", arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   force(arg)
   check_made(
     x, c("draws", "users", "ratings", "rated", "kept"), "fold_in()", arg, call
   )
   sound <- has_fold_draws(x) && is.numeric(x$ratings) && is.list(x$rated)
-  if (!sound || !holds_bmf_model(x$kept)) {
+  if (!sound || !holds_model(x$kept, class)) {
     abort_argument(
       "{.arg {arg}} has the class of what {.fn fold_in} makes, but is not.",
       call = call, class = "forged"
@@ -490,8 +490,8 @@ has_fold_draws <- function(x) {
     length(x$users) == dim(x$draws)[[2L]]
 }
 
-holds_bmf_model <- function(kept) {
-  is.list(kept) && is.list(kept$model) && inherits(kept$model, "bmf_model")
+holds_model <- function(kept, class) {
+  is.list(kept) && is.list(kept$model) && inherits(kept$model, class)
 }
 
 # Unused levels are not users here.

@@ -251,7 +251,7 @@ gibbs_bmf.formula <- function(formula, data, rank = 10, prior = bmf_prior(),
   )
   run_bmf(
     ratings, prior, range, predict_at, list(user_features, item_features),
-    settings, call_with_formula(match.call(), formula, "gibbs_bmf"), call
+    settings, call_of_model(match.call(), "gibbs_bmf", formula), call
   )
 }
 
@@ -276,8 +276,7 @@ gibbs_bmf.default <- function(ratings, rank = 10, prior = bmf_prior(),
     ratings, user, item, value, arg = "ratings", call = call,
     likes = settings$likes
   )
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_bmf)
+  user_call <- call_of_model(match.call(), "gibbs_bmf")
   run_bmf(
     ratings, prior, range, predict_at, list(user_features, item_features),
     settings, user_call, call

@@ -123,10 +123,10 @@ categorical_data <- function(frame, prior, layout) {
   }
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
   p <- ncol(frame$x)
-  part <- function(common, bars, category) {
+  part <- function(bars, category) {
     list(
-      count = as.double(length(bars)), p = common$p, n = as.double(n),
-      bars = lapply(bars, function(bar) c(common, bar)), fixed = fixed,
+      count = as.double(length(bars)), p = as.double(p), n = as.double(n),
+      bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
       nesting = nesting, response = list(
         type = "logit", success = unname(counts[, category]),
@@ -137,21 +137,15 @@ categorical_data <- function(frame, prior, layout) {
   parts <- lapply(seq_along(prior), function(k) {
     own <- prior[[k]]
     common <- bar_fixed_effects(prior_means(own), 1 / own$slope_variance)
-    bars <- lapply(names(frame$bars), function(name) {
-      bar_groups(
-        frame$bars[[name]], layout[[name]], rows, own$group_df[[name]],
-        own$group_scale[[name]]
-      )
-    })
-    if (length(bars) == 0L) bars <- list(no_groups(n))
-    part(common, bars, k + 1L)
+    part(latent_bars(frame, layout, rows, own, common), k + 1L)
   })
   list(parts = parts, shift = if (length(prior) > 1L && p > 0L) {
     precision <- Reduce(`+`, lapply(prior, function(own) {
       1 / own$slope_variance
     }))
     nesting <- list()
-    part(bar_fixed_effects(numeric(p), precision), list(no_groups(n)), 1L)
+    common <- bar_fixed_effects(numeric(p), precision)
+    part(latent_bars(frame, NULL, rows, NULL, common), 1L)
   })
 }
 
@@ -195,15 +189,11 @@ model_labels.categories_model <- function(model) {
 
 #' @exportS3Method
 model_key.hlm_categorical_model <- function(model, shown) {
-  bars <- vapply(names(model$layout), function(name) {
-    paste0(name, ": ", toString(model$layout[[name]]$bar))
-  }, "")
-  key_of_blocks(
-    shown,
+  key_of_bars(
+    model, shown,
     c(sd = "sd[c,f,k]: category c, term k of factor f",
       cor = "cor[c,f,k,l]: terms k and l",
-      u = "u[c,f,k,j]: deviation of group j, in the order of the levels"),
-    "factors and terms: ", bars
+      u = "u[c,f,k,j]: deviation of group j, in the order of the levels")
   )
 }
 
@@ -290,13 +280,12 @@ category_states <- function(model, state) {
 model_start.categories_model <- function(model, init) {
   p <- length(model$single$coefficients)
   x <- matrix(model$data$parts[[1L]]$fixed, p)
-  spread <- sqrt(rowMeans(x^2) * max(1, p))
   given <- init$coefficients
   parts <- lapply(seq_along(model$data$parts), function(k) {
     view <- category_view(model, k)
     list(
       b = if (is.null(given)) {
-        stats::runif(p, -1, 1) / ifelse(spread > 0, spread, 1)
+        start_coefficients(x)
       } else {
         given[(k - 1L) * p + seq_len(p)]
       },
@@ -318,13 +307,9 @@ model_check_init.categories_model <- function(model, init, where, call) {
   check_init_names(
     init, c("coefficients", if (has_groups(model)) "Sigma"), where, call
   )
-  if (!is.null(init$coefficients)) {
-    arg <- paste0(where, "$coefficients")
-    check_init_shape(init$coefficients, length(model$coefficients), arg, call)
-    check_numeric_vector(
-      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_vector(
+    init, "coefficients", length(model$coefficients), where, call
+  )
   if (!is.null(init$Sigma)) {
     arg <- paste0(where, "$Sigma")
     views <- category_views(model)
@@ -360,15 +345,11 @@ model_init_from_state.categories_model <- function(model, state) {
 draw_prior.categories_model <- function(model) {
   parts <- lapply(model$data$parts, function(data) {
     own <- data$bars[[1L]]
-    covariances <- if (has_groups(model)) {
-      lapply(data$bars, draw_covariance_prior)
-    }
+    covariances <- draw_bar_covariances(model, data$bars)
     list(
       b = own$mean + stats::rnorm(length(own$mean)) / sqrt(own$precision),
       covariances = covariances,
-      u = if (has_groups(model)) {
-        unlist(Map(draw_deviations, data$bars, covariances))
-      }
+      u = draw_bar_deviations(data$bars, covariances)
     )
   })
   categorical_state(model, parts)
@@ -488,4 +469,69 @@ predictor_bars.categories_model <- function(model) {
     })
   })
   unlist(out, recursive = FALSE)
+}
+
+# ---- The prior ---------------------------------------------------------------
+
+# A list of logistic_prior() with the names of all categories but the first.
+# prior: a logistic_prior(), or such a list. design: of describe_design();
+# layout: a list of hlm_design(), NULL without groups.
+complete_latent_priors <- function(prior, categories, design, layout, call) {
+  prior <- check_category_priors(prior, categories, call)
+  structure(
+    lapply(prior, complete_latent_prior, design, layout, call),
+    class = c("categorical_prior", "gibbsite_prior")
+  )
+}
+
+check_category_priors <- function(prior, categories, call) {
+  own <- function(x) inherits(x, "logistic_prior")
+  if (own(prior)) {
+    return(stats::setNames(rep(list(prior), length(categories)), categories))
+  }
+  known <- is.list(prior) && length(prior) > 0L &&
+    all(vapply(unclass(prior), own, NA))
+  if (!known) {
+    abort_expected(
+      prior, "made by `logistic_prior()`, or a list of such priors by category",
+      FALSE, "prior", call
+    )
+  }
+  names <- names(prior)
+  if (!setequal(names, categories) || anyDuplicated(names)) {
+    abort_argument(
+      c("{.arg prior} must have the names of all categories but the first,
+         each once.",
+        i = "They are {.val {categories}}."),
+      call = call, class = "names"
+    )
+  }
+  unclass(prior)[categories]
+}
+
+#' @export
+format.categorical_prior <- function(x, ...) {
+  whole <- is.list(x) && length(x) > 0L && !is.null(names(x)) &&
+    all(vapply(unclass(x), inherits, NA, "logistic_prior"))
+  if (!whole) {
+    abort_argument(
+      "{.arg x} has the class of priors of categories, but not their parts.",
+      class = "forged"
+    )
+  }
+  x <- unclass(x)
+  lines <- lapply(x, function(prior) {
+    lines <- format(prior)
+    lines[[1L]] <- sub("^.*,  w ~", "w_k ~", lines[[1L]])
+    lines
+  })
+  same <- length(unique(lines)) == 1L
+  if (same) lines <- lines[1L]
+  c(
+    "log(p_ik / p_i1) = x_i'w_k + o_i",
+    unlist(Map(function(name, own) {
+      c(paste0(if (same) "each category" else name, ":  ", own[[1L]]),
+        own[-1L])
+    }, names(lines), lines), use.names = FALSE)
+  )
 }

@@ -108,14 +108,6 @@ check_any_categories <- function(frame, call) {
 # ---- Methods -----------------------------------------------------------------
 
 #' @exportS3Method
-response_types.categories_response <- function(response) {
-  c("link", "response", "class")
-}
-
-#' @exportS3Method
-residual_types.categories_response <- function(response) character()
-
-#' @exportS3Method
 response_family.categories_response <- function(response) {
   structure(
     list(family = "categorical", link = "logit"), class = "family"
@@ -149,9 +141,6 @@ response_size.categories_response <- function(response, model, newdata, weights,
   size <- given_size(trials, "trials", newdata, n, FALSE, call)
   if (is.null(newdata)) model$frame$trials else size %||% rep(1, n)
 }
-
-#' @exportS3Method
-response_scale.categories_response <- function(response, draws) NULL
 
 # Codes, draws x rows; of counts the numbers in each category, draws x rows x K,
 # by the binomial distribution of each among those that are left.
@@ -204,7 +193,7 @@ response_log_lik.categories_response <- function(response, eta, data, scale) {
     })
     Reduce(`+`, parts) + each(log_multinomial(data$counts))
   }
-  out <- out * each(data$weights %||% rep(1, ncol(eta)))
+  out <- out * each(column_weights(data, eta))
   matrix(out, nrow(eta), dimnames = dimnames(eta)[1:2])
 }
 

@@ -127,7 +127,7 @@ gibbs_categorical <- function(formula, data, prior = logistic_prior(),
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
   running <- running_of(call, keep_choices = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_categorical")
+  user_call <- call_of_model(match.call(), "gibbs_categorical", formula)
   action <- check_na_action(na_action, call)
   frame <- frame_with_bars(
     formula, if (!missing(data)) data, user_call, "gibbs_categorical",

@@ -474,6 +474,29 @@ check_init_shape <- function(value, size, arg, call) {
   abort_elements(!is.finite(value), value, arg, "finite", call)
 }
 
+# The numbers `name` of an entry of `inits`, if it has them.
+check_init_vector <- function(init, name, size, where, call) {
+  if (!is.null(init[[name]])) {
+    arg <- paste0(where, "$", name)
+    check_init_shape(init[[name]], size, arg, call)
+    check_numeric_vector(
+      init[[name]], lower = -1e150, upper = 1e150, arg = arg, call = call
+    )
+  }
+}
+
+# The positive numbers `names`, one each.
+check_init_scales <- function(init, names, where, call,
+                              range = c(1e-150, 1e150)) {
+  for (name in intersect(names(init), names)) {
+    arg <- paste0(where, "$", name)
+    check_init_shape(init[[name]], 1L, arg, call)
+    check_number(
+      init[[name]], range[[1L]], range[[2L]], arg = arg, call = call
+    )
+  }
+}
+
 is_plain_choice <- function(x) {
   (is.character(x) || is.numeric(x)) && !is.object(x) && is.null(dim(x))
 }

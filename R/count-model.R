@@ -85,15 +85,14 @@ count_data <- function(frame, family, prior, layout) {
   p <- ncol(x)
   quadratic <- prior_precision(as_logistic_prior(prior))
   precision <- quadratic$precision
-  bars <- lapply(names(frame$bars), function(name) {
-    bar <- bar_groups(
-      frame$bars[[name]], layout[[name]], rows, prior$group_df[[name]],
-      prior$group_scale[[name]]
-    )
-    # in the order of the groups
-    bar$bar <- as.double(matrix(bar$bar, bar$q)[, bar$row + 1L])
-    c(bar_fixed_effects(numeric(p), numeric(p)), bar)
-  })
+  none <- bar_fixed_effects(numeric(p), numeric(p))
+  bars <- if (is.null(layout)) list() else {
+    lapply(latent_bars(frame, layout, rows, prior, none), function(bar) {
+      # in the order of the groups
+      bar$bar <- as.double(matrix(bar$bar, bar$q)[, bar$row + 1L])
+      bar
+    })
+  }
   list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
@@ -207,15 +206,9 @@ model_sweeps.events_model <- function(model, state, n, control) {
 #' @exportS3Method
 model_check_init.count_model <- function(model, init, where, call) {
   check_count_init(model, init, "coefficients", where, call)
-  if (!is.null(init$coefficients)) {
-    arg <- paste0(where, "$coefficients")
-    check_init_shape(
-      init$coefficients, length(model$coefficients), arg, call
-    )
-    check_numeric_vector(
-      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_vector(
+    init, "coefficients", length(model$coefficients), where, call
+  )
   init
 }
 
@@ -225,11 +218,7 @@ check_count_init <- function(model, init, further, where, call) {
     call
   )
   if (!is.null(init$dispersion)) {
-    arg <- paste0(where, "$dispersion")
-    check_init_shape(init$dispersion, 1L, arg, call)
-    check_number(
-      init$dispersion, lower = 1e-60, upper = 1e60, arg = arg, call = call
-    )
+    check_init_scales(init, "dispersion", where, call, c(1e-60, 1e60))
   }
 }
 
@@ -273,12 +262,9 @@ draw_prior.events_model <- function(model) {
   root <- chol(matrix(data$precision, data$p))
   b <- data$mean + backsolve(root, stats::rnorm(data$p))
   dispersion <- abs(stats::rt(1L, data$df)) * data$scale
-  covariances <- if (has_groups(model)) {
-    lapply(data$bars, draw_covariance_prior)
-  }
+  covariances <- draw_bar_covariances(model, data$bars)
   state <- count_state(model, covariances, dispersion, b)
-  state$u <- unlist(Map(draw_deviations, data$bars, covariances)) %||%
-    numeric()
+  state$u <- draw_bar_deviations(data$bars, covariances) %||% numeric()
   state
 }
 

@@ -82,11 +82,7 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
 # The prior with every field filled in. design: of describe_design(); bars: a
 # list of hlm_design(), NULL without groups.
 complete_count_prior <- function(prior, family, design, bars, call) {
-  check_class(prior, "count_prior", "count_prior()", arg = "prior", call = call)
-  prior <- remade(
-    prior, count_prior, "count_prior()", arg = "prior", call = call,
-    needed = needed_fields(count_prior)
-  )
+  prior <- made_prior(prior, count_prior, call)
   done <- unclass(
     complete_logistic_prior(as_logistic_prior(prior), design, call)
   )

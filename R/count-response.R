@@ -81,13 +81,6 @@ response_moments.count_response <- function(response, mean, sd,
 }
 
 #' @exportS3Method
-response_size.count_response <- function(response, model, newdata, weights,
-                                         trials, n, call) {
-  check_no_size(trials, "trials", "binomial", call)
-  check_no_size(weights, "weights", "normal", call)
-}
-
-#' @exportS3Method
 response_scale.count_response <- function(response, draws) {
   if (response$family == "negbinomial") unname(draws[, "dispersion"])
 }
@@ -109,14 +102,14 @@ response_log_lik.count_response <- function(response, eta, data, scale) {
   out <- density(
     rep(data$y, each = nrow(eta)), exp(eta), scale %||% 0, log = TRUE
   )
-  out <- out * rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  out <- out * rep(column_weights(data, eta), each = nrow(eta))
   matrix(out, nrow(eta), dimnames = dimnames(eta))
 }
 
 #' @exportS3Method
 response_bend.count_response <- function(response, eta, data, scale) {
   y <- rep(data$y, each = nrow(eta))
-  weights <- rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  weights <- rep(column_weights(data, eta), each = nrow(eta))
   if (is.null(scale)) {
     mean <- exp(eta)
     return(list(first = weights * (y - mean), second = weights * mean))

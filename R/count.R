@@ -147,7 +147,7 @@ gibbs_count <- function(formula, data, family = c("poisson", "negbinomial"),
   check_no_more(..., call = call)
   family <- check_count_family(family, call)
   running <- running_of(call, keep_choices = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_count")
+  user_call <- call_of_model(match.call(), "gibbs_count", formula)
   action <- check_na_action(na_action, call)
   frame <- frame_with_bars(
     formula, if (!missing(data)) data, user_call, "gibbs_count",

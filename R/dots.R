@@ -108,9 +108,9 @@ formula_or_first <- function(x, ...,
   x
 }
 
-# The call of a model with its formula: `..1`, as lapply() gives it, means
-# nothing elsewhere.
-call_with_formula <- function(call, formula, name) {
+# The call of the model `name`. In the place of a formula `..1`, as lapply()
+# gives it, means nothing elsewhere.
+call_of_model <- function(call, name, formula = NULL) {
   call[[1L]] <- as.name(name)
   if (is.name(call$formula) && grepl("^[.][.][0-9]+$", call$formula)) {
     call$formula <- formula

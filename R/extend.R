@@ -410,6 +410,14 @@ same_code <- function(a, b) {
   identical(both[[1L]], both[[2L]])
 }
 
+abort_not_the_same <- function(arg, call, block = NULL) {
+  abort_argument(
+    c("{.arg {arg}} is not what the run was started with{block}.",
+      i = "Leave it out to use that of the checkpoint."),
+    call = call
+  )
+}
+
 check_same_arguments <- function(model, given, call) {
   if (length(given) == 0L) {
     return(model)
@@ -432,13 +440,7 @@ check_same_arguments <- function(model, given, call) {
   check_once(names, call)
   for (name in names) {
     if (!same_code(stored[[name]], given[[name]])) {
-      abort_argument(
-        c(
-          "{.arg {name}} is not what the run was started with.",
-          i = "Leave it out to use that of the checkpoint."
-        ),
-        call = call
-      )
+      abort_not_the_same(name, call)
     }
   }
   stored[names] <- given
@@ -464,13 +466,7 @@ check_same_proposal <- function(model, proposal, call) {
   for (b in seq_len(blocks)) {
     if (!same_code(model$plan[[b]]$proposal, given[[b]])) {
       block <- if (blocks > 1L) paste0(", in block ", b)
-      abort_argument(
-        c(
-          "{.arg proposal} is not what the run was started with{block}.",
-          i = "Leave it out to use that of the checkpoint."
-        ),
-        call = call
-      )
+      abort_not_the_same("proposal", call, block)
     }
     model$plan[[b]]$proposal <- given[[b]]
   }
@@ -496,13 +492,7 @@ check_same_gradient <- function(model, gradient, call) {
     )
   }
   if (!same_code(model$given_gradient, gradient)) {
-    abort_argument(
-      c(
-        "{.arg gradient} is not what the run was started with.",
-        i = "Leave it out to use that of the checkpoint."
-      ),
-      call = call
-    )
+    abort_not_the_same("gradient", call)
   }
   model$given_gradient <- model$gradient <- gradient
   model

@@ -58,8 +58,13 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   if (type == "density") {
     return(predict_density(blocks, x, level))
   }
+  predict_cluster(blocks, x, model$k, type)
+}
+
+# type: "cluster" or "prob".
+predict_cluster <- function(blocks, x, k, type) {
   prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
-  dimnames(prob) <- list(rownames(x), seq_len(model$k))
+  dimnames(prob) <- list(rownames(x), seq_len(k))
   if (type == "prob") {
     return(prob)
   }
@@ -288,10 +293,5 @@ predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
     k = model$k, d = length(model$variables), covariance = "full",
     pi = matrix(e$pi, 1L), mu = matrix(e$mu, 1L), sigma = matrix(e$Sigma, 1L)
   )
-  prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
-  dimnames(prob) <- list(rownames(x), seq_len(model$k))
-  if (type == "prob") {
-    return(prob)
-  }
-  stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
+  predict_cluster(blocks, x, model$k, type)
 }

@@ -237,7 +237,7 @@ format_gmm_fields <- function(x) {
 # the columns, NULL for none.
 complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL,
                                names = colnames(x)) {
-  prior <- checked_gmm_prior(prior, call)
+  prior <- made_prior(prior, gmm_prior, call)
   d <- ncol(x)
   drawn <- c(
     alpha = identical(prior$alpha, "drawn"), s0 = identical(prior$s0, "drawn"),
@@ -268,11 +268,6 @@ complete_gmm_prior <- function(prior, x, k, covariance = "full", call = NULL,
     d, names, "s0", covariance, call
   )
   prior
-}
-
-checked_gmm_prior <- function(prior, call) {
-  check_class(prior, "gmm_prior", "gmm_prior()", arg = "prior", call = call)
-  remade(prior, gmm_prior, "gmm_prior()", arg = "prior", call = call)
 }
 
 # m0, v0 and nu0.

@@ -157,7 +157,7 @@ as_unknown_k <- function(k, call) {
 # The prior with every field filled in, or an error of the user's call.
 complete_unknown_prior <- function(prior, x, number, covariance, call,
                                    names = colnames(x)) {
-  prior <- checked_gmm_prior(prior, call)
+  prior <- made_prior(prior, gmm_prior, call)
   d <- ncol(x)
   diagonal <- covariance == "diagonal"
   spans <- column_scales(x, call)

@@ -273,14 +273,13 @@ gibbs_gmm.formula <- function(formula, data, k, prior = gmm_prior(),
   check_no_more(..., call = call)
   check_needed(k = "the number of components, or \"unknown\"")
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
-  user_call <- call_with_formula(match.call(), formula, "gibbs_gmm")
+  user_call <- call_of_model(match.call(), "gibbs_gmm", formula)
   rows <- if (!missing(data)) data
   made <- formula_observations(formula, rows, user_call, parent.frame(), call)
   arg <- if (is.null(rows)) "formula" else "data"
   x <- check_data_matrix(made$x, settings$na_action, arg = arg, call = call)
   model <- checked_gmm(x, k, prior, settings, arg, call)
-  running <- gmm_running(model$k, call)
-  run_gmm(model, settings, running, made$source, user_call, call)
+  run_gmm(model, settings, made$source, user_call, call)
 }
 
 #' @rdname gibbs_gmm
@@ -300,13 +299,11 @@ gibbs_gmm.default <- function(x, k, prior = gmm_prior(),
     x = "the observations", k = "the number of components, or \"unknown\""
   )
   settings <- gmm_settings(covariance, method, na_action, merge_split, call)
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_gmm)
+  user_call <- call_of_model(match.call(), "gibbs_gmm")
   source <- list(names = if (length(dim(x)) > 1L) colnames(x))
   x <- check_data_matrix(x, settings$na_action, arg = "x", call = call)
   model <- checked_gmm(x, k, prior, settings, "x", call, source$names)
-  running <- gmm_running(model$k, call)
-  run_gmm(model, settings, running, source, user_call, call)
+  run_gmm(model, settings, source, user_call, call)
 }
 
 gmm_settings <- function(covariance, method, na_action, merge_split, call) {
@@ -365,23 +362,17 @@ check_columns <- function(x, arg, call) {
   )
 }
 
-# What a fit with k or an unknown number of components keeps.
-gmm_running <- function(k, call) {
-  unknown <- is_unknown(k)
-  running_of(
-    call,
-    keep_choices = if (unknown) {
+is_unknown <- function(k) inherits(k, "unknown_k")
+
+run_gmm <- function(checked, settings, source, user_call, call) {
+  unknown <- is_unknown(checked$k)
+  running <- running_of(
+    call, keep_choices = if (unknown) {
       c("components", "z", "x")
     } else {
       c("z", "x", "labels")
-    },
-    keep_default = if (unknown) c("components", "z") else character()
+    }, keep_default = if (unknown) c("components", "z") else character()
   )
-}
-
-is_unknown <- function(k) inherits(k, "unknown_k")
-
-run_gmm <- function(checked, settings, running, source, user_call, call) {
   if ("x" %in% running$keep && !anyNA(checked$x)) {
     inform_gibbsite(
       "{.code keep = \"x\"} has nothing to store: no observation has a missing
@@ -389,7 +380,7 @@ run_gmm <- function(checked, settings, running, source, user_call, call) {
       class = "unused"
     )
   }
-  build <- if (is_unknown(checked$k)) gmm_unknown_model else gmm_model
+  build <- if (unknown) gmm_unknown_model else gmm_model
   model <- build(
     checked$x, checked$k, checked$prior, settings$covariance, running$keep,
     settings$merge_split, c(source, settings["na_action"])

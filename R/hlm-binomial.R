@@ -1,32 +1,21 @@
-# gibbs_logistic() with groups: the model of gibbs_hlm() with binomial
-# responses.
-# src/core/hlm/hlm_latent.h and hlm_binomial.h have the mathematics.
+# gibbs_logistic() with groups: the models of gibbs_hlm() of one bar and of
+# several, with binomial responses. src/core/hlm/hlm_latent.h and hlm_binomial.h
+# have the mathematics.
 
 # The frame of hlm_frame() with the parts of logistic_frame(). user_call: that
 # of gibbs_logistic().
 hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
                                link, env, call) {
-  parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(
-    parsed$flat, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"),
-    call
+  parts <- grouped_parts(
+    formula, data, user_call, "gibbs_logistic",
+    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
+    contrasts, env, call
   )
-  user_call$formula <- parsed$with_group
-  made <- regression_frame(
-    parsed$with_group, data, user_call, action, env, call
-  )
-  name <- deparse1(formula[[2L]])
-  response <- as_weighted_response(
-    stats::model.response(made$frame), name, call
-  )
-  response$name <- name
-  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
-  settled <- trials_of_weights(response, frame$weights, call)
-  response <- settled$response
+  frame <- parts$frame
+  settled <- trials_of_weights(parts$response, frame$weights, call)
   frame["weights"] <- list(settled$weights)
   frame$link <- link
-  frame$known <- TRUE
-  frame <- binomial_frame(frame, response)
+  frame <- binomial_frame(frame, settled$response)
   check_whole_weights(frame, call)
   frame
 }
@@ -40,12 +29,6 @@ binomial_frame <- function(frame, response) {
   ))
   frame[names(own)] <- own
   frame
-}
-
-# A formula with groups, such as y ~ x + (1 | g).
-has_bar <- function(formula) {
-  inherits(formula, "formula") && length(formula) == 3L &&
-    any(vapply(formula_terms(formula[[3L]]), is_random_effect, NA))
 }
 
 hlm_binomial_model <- function(frame, prior, call) {
@@ -159,11 +142,6 @@ model_start.hlm_binomial_model <- function(model, init) {
   hlm_state(model, init$Sigma %||% default, 1)
 }
 
-start_covariance <- function(bar) {
-  sd <- exp(stats::runif(bar$q, -1, 1) * log(10)) * bar$scale / 2.5
-  diag(sd^2, bar$q)
-}
-
 #' @exportS3Method
 model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_latent_sweeps, one_bar_data(model$data), state, n, control)
@@ -193,18 +171,10 @@ model_notes.hlm_binomial_model <- function(model, fit, table) {
   unbounded_note(model$unbounded)
 }
 
-# No column depends on a numbering.
-#' @exportS3Method
-model_labelled.hlm_binomial_model <- function(model, invariants) character()
-
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
 model_invariants.hlm_binomial_model <- function(model, draws) {
-  invariants_of_groups(model, draws)
-}
-
-invariants_of_groups <- function(model, draws) {
   groups <- length(model$levels)
   shown <- unique(round(seq(1, groups, length.out = 20)))
   left_out <- coefficient_names(model$data$q, groups)[
@@ -264,4 +234,87 @@ fold_of_trials <- function(model, held, by, model_of) {
   rest$success[rows] <- 0
   train <- model_of(rest, model$prior, model$layout)
   fold_at_rows(model, train, rows)
+}
+
+# ---- Several bars ------------------------------------------------------------
+
+hlm_crossed_binomial_model <- function(frame, prior, call) {
+  parts <- hlm_binomial_parts(bar_frames(frame), prior, call)
+  model <- hlm_crossed_binomial_model_of(frame, parts$prior, parts$layout)
+  say_aliased(model)
+  model
+}
+
+hlm_crossed_binomial_model_of <- function(frame, prior, layout) {
+  n <- sum(rows_used(frame))
+  title <- paste("Hierarchical", tolower(link_title(frame$link)))
+  levels <- lapply(frame$bars, `[[`, "levels")
+  columns <- layout[[1L]]$columns
+  new_model(
+    c("hlm_crossed_binomial_model", "hlm_crossed_model", "hlm_model"),
+    name = "gibbs_logistic", fit_class = regression_class("gibbs_logistic"),
+    title = title, headline = crossed_headline(title, layout, levels, n),
+    data = crossed_binomial_data(frame, prior, layout), data_part = "frame",
+    prior = linked_prior(prior, frame$link), nobs = n,
+    columns = crossed_columns(frame, layout), cures = binomial_cures,
+    coefficients = columns, layout = layout, levels = levels,
+    group_name = names(levels),
+    unbounded = columns[unbounded_columns(frame, seq_along(columns))],
+    design = c(crossed_design_of(frame), list(link = frame$link)),
+    frame = frame
+  )
+}
+
+# What C reads, as core/hlm/hlm_latent.h describes.
+crossed_binomial_data <- function(frame, prior, layout) {
+  used <- rows_used(frame)
+  common <- bar_fixed_effects(prior_means(prior), 1 / prior$slope_variance)
+  bars <- latent_bars(frame, layout, which(used), prior, common)
+  list(
+    count = as.double(length(bars)), p = common$p, n = as.double(sum(used)),
+    known = 1, bars = bars,
+    fixed = as.double(t(frame$x[used, , drop = FALSE])),
+    offset = as.double(frame$offset[used]), constant = frame$constant,
+    nesting = nestings(frame, layout), response = binomial_data(list(
+      probit = as.double(frame$link == "probit"),
+      success = as.double(frame$success[used]),
+      total = as.double(frame$total[used])
+    ))
+  )
+}
+
+#' @exportS3Method
+model_response.hlm_crossed_binomial_model <- model_response.hlm_binomial_model
+
+# As model_start.hlm_binomial_model(), for each bar.
+#' @exportS3Method
+model_start.hlm_crossed_binomial_model <- function(model, init) {
+  crossed_state(model, start_bar_covariances(model, init), 1)
+}
+
+#' @exportS3Method
+model_sweeps.hlm_crossed_binomial_model <- function(model, state, n, control) {
+  .Call(C_hlm_latent_sweeps, model$data, state, n, control)
+}
+
+#' @exportS3Method
+model_notes.hlm_crossed_binomial_model <- model_notes.hlm_binomial_model
+
+#' @exportS3Method
+simulate_data.hlm_crossed_binomial_model <- simulate_data.hlm_binomial_model
+
+# `data`: the response, one for each row of the fit's data.
+#' @exportS3Method
+set_data.hlm_crossed_binomial_model <- function(model, data,
+                                                call = rlang::caller_env()) {
+  with_binomial_responses(model, data, hlm_crossed_binomial_model_of, call)
+}
+
+#' @exportS3Method
+model_quantities.hlm_crossed_binomial_model <-
+  model_quantities.hlm_binomial_model
+
+#' @exportS3Method
+model_fold.hlm_crossed_binomial_model <- function(model, held, by) {
+  fold_of_trials(model, held, by, hlm_crossed_binomial_model_of)
 }

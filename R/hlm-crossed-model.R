@@ -119,7 +119,7 @@ deviation_names <- function(layout, levels) {
 # What C reads, as core/hlm/hlm_crossed.h describes.
 hlm_crossed_data <- function(frame, priors, layout) {
   used <- rows_used(frame)
-  root <- sqrt((frame$weights %||% rep(1, length(used)))[used])
+  root <- sqrt(used_weights(frame, used))
   bars <- Map(function(frame, prior, design) {
     hlm_data(frame, prior, design, NULL, rotate_groups)
   }, bar_frames(frame), priors, layout)
@@ -355,20 +355,19 @@ predictor_parameters.hlm_crossed_model <- function(model) {
 
 #' @exportS3Method
 model_key.hlm_crossed_model <- function(model, shown) {
-  bars <- vapply(names(model$layout), function(name) {
-    paste0(name, ": ", toString(model$layout[[name]]$bar))
-  }, "")
-  key_of_blocks(
-    shown,
+  key_of_bars(
+    model, shown,
     c(sd = "sd[f,k]: term k of factor f", cor = "cor[f,k,l]: terms k and l",
-      u = "u[f,k,j]: deviation of group j, in the order of the levels"),
-    "factors and terms: ", bars
+      u = "u[f,k,j]: deviation of group j, in the order of the levels")
   )
 }
 
-# No column depends on a numbering.
-#' @exportS3Method
-model_labelled.hlm_crossed_model <- function(model, invariants) character()
+key_of_bars <- function(model, shown, words) {
+  bars <- vapply(names(model$layout), function(name) {
+    paste0(name, ": ", toString(model$layout[[name]]$bar))
+  }, "")
+  key_of_blocks(shown, words, "factors and terms: ", bars)
+}
 
 # The parameters, the log-likelihood, and the deviations of at most 20 groups of
 # each factor, as of model_invariants.hlm_binomial_model().
@@ -398,31 +397,12 @@ draw_prior.hlm_crossed_model <- function(model) {
   state
 }
 
-# One response for each row.
-#' @exportS3Method
-simulate_data.hlm_crossed_model <- function(model, state) {
-  eta_of_state(model$frame, state) + response_noise(model$frame, state$beta)
-}
-
 #' @exportS3Method
 set_data.hlm_crossed_model <- function(model, data,
                                        call = rlang::caller_env()) {
   with_responses(model, data, "hierarchical regression", function(frame, ...) {
     hlm_crossed_model_of(frame, model$priors, model$layout)
   }, call)
-}
-
-# The parameters, the first deviations of each bar and the likelihood given the
-# groups.
-#' @exportS3Method
-model_quantities.hlm_crossed_model <- function(model, state) {
-  c(
-    model_effects(model, state),
-    sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
-    log_lik = errors_log_lik(
-      model$frame, eta_of_state(model$frame, state), state$beta
-    )
-  )
 }
 
 #' @exportS3Method

@@ -53,6 +53,12 @@ abort_bar <- function(message, call, hint = NULL, env = parent.frame()) {
   )
 }
 
+# A formula with groups, such as y ~ x + (1 | g).
+has_bar <- function(formula) {
+  inherits(formula, "formula") && length(formula) == 3L &&
+    any(vapply(formula_terms(formula[[3L]]), is_random_effect, NA))
+}
+
 # list(fixed, bars, flat, with_group) of the formula: the first and the last two
 # are formulas, of the fixed effects and of all variables, without and with those
 # of the groups; bars: of parse_bar().
@@ -234,6 +240,24 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
              "group_ids", "group_name", "group_expr", "diagonal", "fixed_terms",
              "bar_terms")
   out[c(first, setdiff(names(out), first))]
+}
+
+# list(frame, response) of a formula with groups: hlm_frame() for responses of
+# known scale. The arguments are those of formula_parts().
+grouped_parts <- function(formula, data, user_call, maker, others, as_response,
+                          action, contrasts, env, call) {
+  parsed <- parse_hlm_formula(formula, data, call)
+  check_model_formula(parsed$flat, maker, others, call)
+  user_call$formula <- parsed$with_group
+  made <- regression_frame(
+    parsed$with_group, data, user_call, action, env, call
+  )
+  name <- deparse1(formula[[2L]])
+  response <- as_response(stats::model.response(made$frame), name, call)
+  response$name <- name
+  frame <- hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
+  frame$known <- TRUE
+  list(frame = frame, response = response)
 }
 
 # What a frame has of one bar, of parse_bar().

@@ -13,7 +13,7 @@ hlm_parts <- function(frames, prior, call) {
   frame <- frames[[1L]]
   used <- rows_used(frame)
   check_any_used(used, call)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   layout <- lapply(frames, hlm_design, used, weights, call)
   measured <- measure_response(
     (frame$y - (frame$offset %||% 0))[used], weights,
@@ -151,7 +151,7 @@ hlm_design_of <- function(frame) {
 # What C reads, as core/hlm/hlm.h describes. reduce: gives the rows of a bar.
 hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   used <- rows_used(frame)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   intercept <- length(design$intercept) == 1L
   y <- (frame$y - (frame$offset %||% 0))[used]
   measured <- measure_response(y, weights, intercept)
@@ -291,13 +291,7 @@ model_check_init.hlm_model <- function(model, init, where, call) {
 # The names of an entry of `inits`, and its sigma.
 check_init_noise <- function(init, data, where, call) {
   check_init_names(init, c(if (data$known == 0) "sigma", "Sigma"), where, call)
-  if (!is.null(init$sigma)) {
-    arg <- paste0(where, "$sigma")
-    check_init_shape(init$sigma, 1L, arg, call)
-    check_number(
-      init$sigma, lower = 1e-150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  if (!is.null(init$sigma)) check_init_scales(init, "sigma", where, call)
 }
 
 # Sigma of one bar.
@@ -368,6 +362,10 @@ bar_labels <- function(design, group) {
   )
 }
 
+# No column depends on a numbering.
+#' @exportS3Method
+model_labelled.hlm_model <- function(model, invariants) character()
+
 #' @exportS3Method
 model_key.hlm_model <- function(model, shown) {
   key_of_blocks(
@@ -437,9 +435,12 @@ simulate_data.hlm_model <- function(model, state) {
   state_predictor(model, state) + response_noise(model$frame, state$beta)
 }
 
-# o + x'b + z'u_j of each row.
+# o + x'b + z'u_j of each row; of several bars the sum over these.
 state_predictor <- function(model, state) {
   frame <- model$frame
+  if (!is.null(frame$bars)) {
+    return(eta_of_state(frame, state))
+  }
   u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
   drop(frame$x %*% state$b) + colSums(t(frame$z) * u) + (frame$offset %||% 0)
 }
@@ -452,7 +453,7 @@ set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
   }, call)
 }
 
-# The parameters, the first group's deviations and the likelihood given the
+# The parameters, the first deviations of each bar and the likelihood given the
 # groups.
 #' @exportS3Method
 model_quantities.hlm_model <- function(model, state) {

@@ -70,7 +70,7 @@ hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
   used <- rows_used(frame)
   design <- layout[[1L]]
   prior <- priors[[1L]]
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   y <- (frame$y - (frame$offset %||% 0))[used]
   # a state must not depend on the responses
   centre <- if (length(design$intercept) == 1L) prior$intercept_mean else 0
@@ -112,12 +112,7 @@ predictor_stored_deviations.hlm_t_model <- function(model, draws) {
 }
 
 #' @exportS3Method
-model_labelled.hlm_t_model <- function(model, invariants) character()
-
-#' @exportS3Method
-model_invariants.hlm_t_model <- function(model, draws) {
-  invariants_of_groups(model, draws)
-}
+model_invariants.hlm_t_model <- model_invariants.hlm_binomial_model
 
 # ---- Both --------------------------------------------------------------------
 

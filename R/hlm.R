@@ -201,10 +201,10 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
   call <- rlang::current_env()
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
-  prior <- check_hlm_prior(prior, call)
+  prior <- made_prior(prior, hlm_prior, call)
   errors <- check_errors(errors, prior, call)
   running <- running_of(call, keep_choices = "w", keep_default = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_hlm")
+  user_call <- call_of_model(match.call(), "gibbs_hlm", formula)
   action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   frame <- hlm_frame_of_call(
@@ -225,14 +225,6 @@ gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
     hlm_crossed_model(frame, prior, call)
   }
   run_chains(model, running, user_call, call)
-}
-
-check_hlm_prior <- function(prior, call) {
-  check_class(prior, "hlm_prior", "hlm_prior()", arg = "prior", call = call)
-  remade(
-    prior, hlm_prior, "hlm_prior()", arg = "prior", call = call,
-    needed = needed_fields(hlm_prior)
-  )
 }
 
 # `se` as an expression in the call, before rows are left out.

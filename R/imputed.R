@@ -177,57 +177,51 @@ different_data_hint <-
   "Their likelihoods are of different data: take those of the single fits."
 own_frame_hint <- "Each data set has its own: see the single fits."
 
+no_imputed <- function(...) no_answer(..., refuse = abort_imputed)
+
 #' @export
-log_lik.gibbsite_imputed <- no_answer(
-  "log-likelihood", different_data_hint, refuse = abort_imputed
+log_lik.gibbsite_imputed <- no_imputed("log-likelihood", different_data_hint)
+
+#' @export
+loo.gibbsite_imputed <- no_imputed(
+  "{.fn loo}", different_data_hint, alist(x = , ... = )
 )
 
 #' @export
-loo.gibbsite_imputed <- no_answer(
-  "{.fn loo}", different_data_hint, alist(x = , ... = ),
-  refuse = abort_imputed
-)
-
-#' @export
-waic.gibbsite_imputed <- no_answer(
-  "{.fn waic}", different_data_hint, alist(x = , ... = ),
-  refuse = abort_imputed
+waic.gibbsite_imputed <- no_imputed(
+  "{.fn waic}", different_data_hint, alist(x = , ... = )
 )
 
 #' @exportS3Method loo::loo_moment_match
-loo_moment_match.gibbsite_imputed <- no_answer(
-  "{.fn loo}", different_data_hint, alist(x = , ... = ),
-  refuse = abort_imputed
+loo_moment_match.gibbsite_imputed <- no_imputed(
+  "{.fn loo}", different_data_hint, alist(x = , ... = )
 )
 
 #' @export
-kfold.gibbsite_imputed <- no_answer(
-  "{.fn kfold}", different_data_hint, alist(x = , ... = ),
-  refuse = abort_imputed
+kfold.gibbsite_imputed <- no_imputed(
+  "{.fn kfold}", different_data_hint, alist(x = , ... = )
 )
 
 #' @export
-extend.gibbsite_imputed <- no_answer(
+extend.gibbsite_imputed <- no_imputed(
   "chains to continue",
-  "Extend the fits of the single data sets, and combine them again.",
-  refuse = abort_imputed
+  "Extend the fits of the single data sets, and combine them again."
 )
 
 #' @export
-simulate.gibbsite_imputed <- no_answer(
-  "{.fn simulate}", "{.fn posterior_predict} draws responses.",
-  refuse = abort_imputed
+simulate.gibbsite_imputed <- no_imputed(
+  "{.fn simulate}", "{.fn posterior_predict} draws responses."
 )
 
 #' @export
-model.frame.gibbsite_imputed <- no_answer(
+model.frame.gibbsite_imputed <- no_imputed(
   "single model frame", own_frame_hint,
-  alist(formula = , ... = ), refuse = abort_imputed
+  alist(formula = , ... = )
 )
 
 #' @export
-model.matrix.gibbsite_imputed <- no_answer(
-  "single model frame", own_frame_hint, refuse = abort_imputed
+model.matrix.gibbsite_imputed <- no_imputed(
+  "single model frame", own_frame_hint
 )
 
 # A fit of several completed data sets, made by combine_fits(data = "imputed"):

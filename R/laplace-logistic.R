@@ -152,19 +152,14 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   call <- rlang::current_env()
   check_logit_alone(..., call = call)
   settings <- laplace_settings(method, correct, draws, call)
-  user_call <- call_with_formula(match.call(), formula, "laplace_logistic")
+  user_call <- call_of_model(match.call(), "laplace_logistic", formula)
   action <- check_na_action(na_action, call)
-  check_model_formula(
-    formula, "laplace_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
+  parts <- formula_parts(
+    formula, if (!missing(data)) data, user_call, "laplace_logistic",
+    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
+    contrasts, parent.frame(), call
   )
-  made <- regression_frame(
-    formula, if (!missing(data)) data, user_call, action, parent.frame(), call
-  )
-  parts <- formula_parts(made, contrasts, as_weighted_response, call)
-  model <- laplace_logistic_model(
-    parts, prior, start, settings$method, settings$correct, call
-  )
-  run_chains(model, settings$running, user_call, call)
+  run_laplace_logistic(parts, prior, start, settings, user_call, call)
 }
 
 #' @rdname laplace_logistic
@@ -183,16 +178,12 @@ laplace_logistic.default <- function(x, y, prior = logistic_prior(),
   call <- rlang::current_env()
   check_logit_alone(..., call = call)
   settings <- laplace_settings(method, correct, draws, call)
-  user_call <- match.call()
-  user_call[[1L]] <- quote(laplace_logistic)
+  user_call <- call_of_model(match.call(), "laplace_logistic")
   action <- check_na_action(na_action, call, frame = FALSE)
   parts <- matrix_parts(
     x, y, weights, offset, action, as_weighted_response, call
   )
-  model <- laplace_logistic_model(
-    parts, prior, start, settings$method, settings$correct, call
-  )
-  run_chains(model, settings$running, user_call, call)
+  run_laplace_logistic(parts, prior, start, settings, user_call, call)
 }
 
 laplace_settings <- function(method, correct, draws, call) {
@@ -202,6 +193,14 @@ laplace_settings <- function(method, correct, draws, call) {
     method = method, correct = correct,
     running = laplace_running(correct, draws, call)
   )
+}
+
+run_laplace_logistic <- function(parts, prior, start, settings, user_call,
+                                 call) {
+  model <- laplace_logistic_model(
+    parts, prior, start, settings$method, settings$correct, call
+  )
+  run_chains(model, settings$running, user_call, call)
 }
 
 check_logit_alone <- function(..., call) {

@@ -155,8 +155,7 @@ complete_lda_prior <- function(prior, k, counts, call) {
       call = call
     )
   }
-  check_class(prior, "lda_prior", "lda_prior()", arg = "prior", call = call)
-  prior <- remade(prior, lda_prior, "lda_prior()", "prior", call)
+  prior <- made_prior(prior, lda_prior, call)
   check_numbers_of(prior$alpha, k, "alpha", "topics", call)
   if (inherits(prior$eta, "seeded_topics")) {
     prior$eta <- matrix_of_seeds(prior$eta, k, counts, call)

@@ -144,7 +144,7 @@ decompose_design <- function(z, y) {
 # constant), the columns; keep: "y" stores the missing responses.
 lm_data <- function(frame, prior, design, keep) {
   used <- rows_used(frame)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   x <- frame$x[used, design$slopes, drop = FALSE]
   y <- (frame$y - (frame$offset %||% 0))[used]
   intercept <- length(design$intercept) == 1L

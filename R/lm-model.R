@@ -14,7 +14,7 @@ lm_parts <- function(parts, prior, keep, call) {
     lm_design(frame, parts$columns, prior$type, keep, call), frame
   )
   used <- rows_used(frame)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   intercept <- length(design$intercept) == 1L
   measured <- measure_response(
     (frame$y - (frame$offset %||% 0))[used], weights, intercept
@@ -71,7 +71,7 @@ lm_design <- function(frame, columns, type, keep, call) {
 # orthogonal to the intercept.
 centred_design <- function(design, frame) {
   used <- rows_used(frame)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   sd <- measure_columns(frame$x, as.double(used))$sd[design$slopes]
   found <- measure_slopes(
     frame$x[used, design$slopes, drop = FALSE], weights, sd,
@@ -260,13 +260,7 @@ model_check_init.lm_model <- function(model, init, where, call) {
     c("sigma", precision_column(model$prior$type))
   }
   check_init_names(init, known, where, call)
-  for (name in names(init)) {
-    arg <- paste0(where, "$", name)
-    check_init_shape(init[[name]], 1L, arg, call)
-    check_number(
-      init[[name]], lower = 1e-150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_scales(init, known, where, call)
   init
 }
 

@@ -56,7 +56,7 @@ lm_t_model_of <- function(frame, prior, design) {
 
 lm_t_data <- function(frame, prior, design) {
   used <- rows_used(frame)
-  weights <- (frame$weights %||% rep(1, length(used)))[used]
+  weights <- used_weights(frame, used)
   y <- (frame$y - (frame$offset %||% 0))[used]
   intercept <- length(design$intercept) == 1L
   # a state must not depend on the responses

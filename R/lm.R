@@ -190,23 +190,17 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  prior <- check_lm_prior(prior, call)
-  errors <- check_errors(errors, prior, call)
-  running <- lm_running(
-    prior, draws, if (!missing(burnin)) burnin, stop_when, call
+  settings <- lm_settings(
+    prior, errors, draws, if (!missing(burnin)) burnin, stop_when, call
   )
-  user_call <- call_with_formula(match.call(), formula, "gibbs_lm")
+  user_call <- call_of_model(match.call(), "gibbs_lm", formula)
   action <- check_na_action(na_action, call, further = "impute")
-  check_model_formula(
-    formula, "gibbs_lm", c("lme4::lmer", "rstanarm::stan_lmer"), call
+  parts <- formula_parts(
+    formula, if (!missing(data)) data, user_call, "gibbs_lm",
+    c("lme4::lmer", "rstanarm::stan_lmer"), as_measurements, action, contrasts,
+    parent.frame(), call
   )
-  made <- regression_frame(
-    formula, if (!missing(data)) data, user_call, action, parent.frame(), call
-  )
-  parts <- formula_parts(made, contrasts, as_measurements, call)
-  make <- if (errors == "t") lm_t_model else lm_model
-  model <- make(parts, prior, check_drawn(running$keep, parts), call)
-  run_chains(model, running, user_call, call)
+  run_lm(parts, settings, user_call, call)
 }
 
 #' @rdname gibbs_lm
@@ -220,38 +214,35 @@ gibbs_lm.default <- function(x, y, prior = lm_prior(), weights = NULL,
                              progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
   check_no_more(..., call = call)
-  prior <- check_lm_prior(prior, call)
-  errors <- check_errors(errors, prior, call)
-  running <- lm_running(
-    prior, draws, if (!missing(burnin)) burnin, stop_when, call
+  settings <- lm_settings(
+    prior, errors, draws, if (!missing(burnin)) burnin, stop_when, call
   )
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_lm)
+  user_call <- call_of_model(match.call(), "gibbs_lm")
   action <- check_na_action(
     na_action, call, frame = FALSE, further = "impute"
   )
   parts <- matrix_parts(x, y, weights, offset, action, as_measurements, call)
-  make <- if (errors == "t") lm_t_model else lm_model
-  model <- make(parts, prior, check_drawn(running$keep, parts), call)
-  run_chains(model, running, user_call, call)
+  run_lm(parts, settings, user_call, call)
 }
 
-check_lm_prior <- function(prior, call) {
-  check_class(prior, "lm_prior", "lm_prior()", arg = "prior", call = call)
-  remade(
-    prior, lm_prior, "lm_prior()", arg = "prior", call = call,
-    needed = needed_fields(lm_prior)
-  )
-}
-
-# The running arguments. Independent draws need no burn-in and no rule.
-lm_running <- function(prior, draws, burnin, stop_when, call) {
+# list(prior, errors, running). Independent draws need no burn-in and no rule.
+lm_settings <- function(prior, errors, draws, burnin, stop_when, call) {
+  prior <- made_prior(prior, lm_prior, call)
+  errors <- check_errors(errors, prior, call)
   nig <- prior$type == "nig"
-  running_of(
+  running <- running_of(
     call, draws = if (nig && is.null(stop_when)) draws %||% 1000 else draws,
     burnin = burnin %||% (if (nig) 0 else 1000), keep_choices = "y",
     keep_default = character()
   )
+  list(prior = prior, errors = errors, running = running)
+}
+
+run_lm <- function(parts, settings, user_call, call) {
+  make <- if (settings$errors == "t") lm_t_model else lm_model
+  running <- settings$running
+  keep <- check_drawn(running$keep, parts)
+  run_chains(make(parts, settings$prior, keep, call), running, user_call, call)
 }
 
 check_drawn <- function(keep, parts) {

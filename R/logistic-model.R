@@ -144,13 +144,7 @@ state_coefficients <- function(model, state) {
 #' @exportS3Method
 model_check_init.logistic_model <- function(model, init, where, call) {
   check_init_names(init, "coefficients", where, call)
-  if (!is.null(init$coefficients)) {
-    arg <- paste0(where, "$coefficients")
-    check_init_shape(init$coefficients, length(model$columns), arg, call)
-    check_numeric_vector(
-      init$coefficients, lower = -1e150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_vector(init, "coefficients", length(model$columns), where, call)
   init
 }
 

@@ -269,11 +269,7 @@ format_given_fields <- function(x) {
 # The prior with `slope_variance` for every column of the design: p variances or
 # a p x p matrix, with names.  design: what as_design() gives.
 complete_logistic_prior <- function(prior, design, call) {
-  check_class(prior, "logistic_prior", "logistic_prior()", call = call)
-  prior <- remade(
-    prior, logistic_prior, "logistic_prior()", call = call,
-    needed = needed_fields(logistic_prior)
-  )
+  prior <- made_prior(prior, logistic_prior, call)
   columns <- design$columns
   p <- length(columns)
   intercept <- design$intercept

@@ -169,7 +169,7 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
   check_no_more(..., call = call)
   link <- check_choice(link, logistic_links)
   running <- running_of(call, keep_choices = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_logistic")
+  user_call <- call_of_model(match.call(), "gibbs_logistic", formula)
   action <- check_na_action(na_action, call)
   rows <- if (!missing(data)) data
   if (has_bar(formula)) {
@@ -183,13 +183,11 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
     }
     return(run_chains(model, running, user_call, call))
   }
-  check_model_formula(
-    formula, "gibbs_logistic", c("lme4::glmer", "rstanarm::stan_glmer"), call
+  parts <- formula_parts(
+    formula, rows, user_call, "gibbs_logistic",
+    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
+    contrasts, parent.frame(), call
   )
-  made <- regression_frame(
-    formula, rows, user_call, action, parent.frame(), call
-  )
-  parts <- formula_parts(made, contrasts, as_weighted_response, call)
   model <- logistic_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)
 }
@@ -210,8 +208,7 @@ gibbs_logistic.default <- function(x, y, prior = logistic_prior(),
   check_no_more(..., call = call)
   link <- check_choice(link, logistic_links)
   running <- running_of(call, keep_choices = character())
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_logistic)
+  user_call <- call_of_model(match.call(), "gibbs_logistic")
   action <- check_na_action(na_action, call, frame = FALSE)
   parts <- matrix_parts(
     x, y, weights, offset, action, as_weighted_response, call

@@ -90,14 +90,7 @@ ordinal_data <- function(frame, prior, layout) {
     c(quadratic$mean %||% numeric(ncol(x) - 1L), 0),
     c(as.double(quadratic$precision), thresholds / prior$threshold_sd^2)
   )
-  bars <- lapply(names(frame$bars), function(name) {
-    bar_groups(
-      frame$bars[[name]], layout[[name]], rows, prior$group_df[[name]],
-      prior$group_scale[[name]]
-    )
-  })
-  if (length(bars) == 0L) bars <- list(no_groups(n))
-  bars <- lapply(bars, function(bar) c(common, bar))
+  bars <- latent_bars(frame, layout, rows, prior, common)
   list(
     count = as.double(length(bars)), p = common$p, n = as.double(n),
     bars = bars, fixed = as.double(t(x)),
@@ -176,9 +169,7 @@ model_start.ordered_model <- function(model, init) {
   data <- model$data
   p <- length(model$coefficients)
   x <- matrix(data$fixed, data$p)[seq_len(p), , drop = FALSE]
-  spread <- sqrt(rowMeans(x^2) * max(1, p))
-  b <- init$coefficients %||%
-    (stats::runif(p, -1, 1) / ifelse(spread > 0, spread, 1))
+  b <- init$coefficients %||% start_coefficients(x)
   wide <- stats::runif(1L, 0.5, 2)
   thresholds <- init$thresholds %||% (
     wide * share_thresholds(data$response) + sum(data$response$mean * b)
@@ -206,16 +197,12 @@ model_check_init.ordered_model <- function(model, init, where, call) {
     init, c("coefficients", "thresholds", if (has_groups(model)) "Sigma"),
     where, call
   )
-  for (part in c("coefficients", "thresholds")) {
-    if (is.null(init[[part]])) next
-    arg <- paste0(where, "$", part)
-    count <- if (part == "coefficients") length(model$coefficients) else
-      model$data$response$levels - 1L
-    check_init_shape(init[[part]], count, arg, call)
-    check_numeric_vector(
-      init[[part]], lower = -1e150, upper = 1e150, arg = arg, call = call
-    )
-  }
+  check_init_vector(
+    init, "coefficients", length(model$coefficients), where, call
+  )
+  check_init_vector(
+    init, "thresholds", model$data$response$levels - 1L, where, call
+  )
   if (any(diff(init$thresholds) <= 0)) {
     abort_argument("`{where}$thresholds` must increase.", call = call)
   }
@@ -250,15 +237,11 @@ draw_prior.ordered_model <- function(model) {
   own <- data$bars[[1L]]
   at <- seq_along(model$coefficients)
   b <- own$mean[at] + stats::rnorm(length(at)) / sqrt(own$precision[at])
-  covariances <- if (has_groups(model)) {
-    lapply(data$bars, draw_covariance_prior)
-  }
+  covariances <- draw_bar_covariances(model, data$bars)
   thresholds <- sort(stats::rnorm(data$response$levels - 1)) * data$response$sd
   ordinal_state(
     model, covariances, b, thresholds + sum(data$response$mean * b),
-    if (has_groups(model)) {
-      unlist(Map(draw_deviations, data$bars, covariances))
-    }
+    draw_bar_deviations(data$bars, covariances)
   )
 }
 

@@ -63,7 +63,7 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
   response <- model_response(model)
   interval <- check_interval(interval, call)
   if (interval == "prediction") {
-    kind <- paste0(if (is_ordered(response)) "ordered ", "categories")
+    kind <- category_words(response)
     abort_argument(
       c("{.arg interval} must be {.val none} or {.val mean} for {kind}: a new
          category has no interval.",

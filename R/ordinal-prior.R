@@ -63,13 +63,7 @@ ordinal_prior <- function(slope_variance = NULL, group_df = NULL,
 # list of hlm_design(), NULL without groups. centre: where the thresholds have
 # their prior.
 complete_ordinal_prior <- function(prior, design, bars, call) {
-  check_class(
-    prior, "ordinal_prior", "ordinal_prior()", arg = "prior", call = call
-  )
-  prior <- remade(
-    prior, ordinal_prior, "ordinal_prior()", arg = "prior", call = call,
-    needed = needed_fields(ordinal_prior)
-  )
+  prior <- made_prior(prior, ordinal_prior, call)
   done <- unclass(
     complete_latent_prior(as_logistic_prior(prior), design, bars, call)
   )

@@ -76,14 +76,6 @@ check_none_empty <- function(name, empty, hint, call) {
 }
 
 #' @exportS3Method
-response_types.ordered_response <- function(response) {
-  c("link", "response", "class")
-}
-
-#' @exportS3Method
-residual_types.ordered_response <- function(response) character()
-
-#' @exportS3Method
 response_family.ordered_response <- function(response) {
   structure(
     list(family = "Cumulative", link = "probit"), class = "family"
@@ -106,13 +98,6 @@ response_mean.ordered_response <- function(response, eta, scale = NULL) {
 }
 
 #' @exportS3Method
-response_size.ordered_response <- function(response, model, newdata, weights,
-                                           trials, n, call) {
-  check_no_size(trials, "trials", "binomial", call)
-  check_no_size(weights, "weights", "normal", call)
-}
-
-#' @exportS3Method
 response_scale.ordered_response <- function(response, draws) {
   unname(draws[
     , indexed("theta", seq_len(length(response$levels) - 1L)), drop = FALSE
@@ -129,32 +114,37 @@ response_draw.ordered_response <- function(response, eta, size, scale) {
   out
 }
 
-# A weight counts an observation so often.
-#' @exportS3Method
-response_log_lik.ordered_response <- function(response, eta, data, scale) {
+# list(low, high): the thresholds less eta on both sides of each code, draws x
+# rows.
+bounds_of_codes <- function(eta, data, scale) {
   bounds <- cbind(-Inf, scale, Inf)
   code <- rep(as.integer(data$y), each = nrow(eta))
   row <- rep_len(seq_len(nrow(eta)), length(eta))
-  out <- log_between(
-    bounds[cbind(row, code)] - as.vector(eta),
-    bounds[cbind(row, code + 1L)] - as.vector(eta)
+  list(
+    low = bounds[cbind(row, code)] - as.vector(eta),
+    high = bounds[cbind(row, code + 1L)] - as.vector(eta)
   )
-  out <- out * rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+}
+
+# A weight counts an observation so often.
+#' @exportS3Method
+response_log_lik.ordered_response <- function(response, eta, data, scale) {
+  at <- bounds_of_codes(eta, data, scale)
+  out <- log_between(at$low, at$high)
+  out <- out * rep(column_weights(data, eta), each = nrow(eta))
   matrix(out, nrow(eta), dimnames = dimnames(eta))
 }
 
 #' @exportS3Method
 response_bend.ordered_response <- function(response, eta, data, scale) {
-  bounds <- cbind(-Inf, scale, Inf)
-  code <- rep(as.integer(data$y), each = nrow(eta))
-  row <- rep_len(seq_len(nrow(eta)), length(eta))
-  low <- bounds[cbind(row, code)] - as.vector(eta)
-  high <- bounds[cbind(row, code + 1L)] - as.vector(eta)
+  at <- bounds_of_codes(eta, data, scale)
+  low <- at$low
+  high <- at$high
   log_share <- log_between(low, high)
   density <- function(x) exp(stats::dnorm(x, log = TRUE) - log_share)
   times <- function(x) ifelse(is.finite(x), x, 0) * density(x)
   first <- density(low) - density(high)
-  weights <- rep(data$weights %||% rep(1, ncol(eta)), each = nrow(eta))
+  weights <- rep(column_weights(data, eta), each = nrow(eta))
   list(
     first = weights * first,
     # of rounding errors not below 0

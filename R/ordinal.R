@@ -125,7 +125,7 @@ gibbs_ordinal <- function(formula, data, prior = ordinal_prior(),
   check_needed(formula = "a formula")
   check_no_more(..., call = call)
   running <- running_of(call, keep_choices = character())
-  user_call <- call_with_formula(match.call(), formula, "gibbs_ordinal")
+  user_call <- call_of_model(match.call(), "gibbs_ordinal", formula)
   action <- check_na_action(na_action, call)
   frame <- ordinal_frame(
     formula, if (!missing(data)) data, user_call, action, contrasts,

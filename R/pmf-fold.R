@@ -66,26 +66,9 @@ fold_counts <- function(kept, rated, sweeps = 30) {
   array(unlist(drawn), c(model$rank, rated$n, length(drawn)))
 }
 
-check_pmf_fold <- function(x, arg = rlang::caller_arg(x),
-                           call = rlang::caller_env()) {
-  force(arg)
-  check_made(
-    x, c("draws", "users", "ratings", "rated", "kept"), "fold_in()", arg, call
-  )
-  sound <- has_fold_draws(x) && is.numeric(x$ratings) && is.list(x$rated) &&
-    is.list(x$kept) && inherits(x$kept$model, "pmf_model")
-  if (!sound) {
-    abort_argument(
-      "{.arg {arg}} has the class of what {.fn fold_in} makes, but is not.",
-      call = call, class = "forged"
-    )
-  }
-  invisible(x)
-}
-
 #' @export
 print.pmf_fold <- function(x, ...) {
-  check_pmf_fold(x)
+  check_fold(x, "pmf_model")
   print_fold(x, "pmf_fold", "item")
 }
 
@@ -106,7 +89,7 @@ fold_expected <- function(fold) {
 predict.pmf_fold <- function(object, newdata,
                              interval = c("none", "mean", "prediction"),
                              level = 0.95, ...) {
-  check_pmf_fold(object)
+  check_fold(object, "pmf_model")
   check_needed(newdata = "a data frame of users and items")
   call <- rlang::current_env()
   check_no_more(...)
@@ -125,7 +108,7 @@ predict.pmf_fold <- function(object, newdata,
 #' @rdname fold_in
 #' @export
 recommend.pmf_fold <- function(fit, users = NULL, n = 10, level = 0.95, ...) {
-  check_pmf_fold(fit)
+  check_fold(fit, "pmf_model")
   call <- rlang::current_env()
   check_no_more(...)
   n <- check_count(n)

@@ -68,9 +68,3 @@ format.pmf_prior <- function(x, ...) {
            vapply(fields, format_prior_value, ""))
   )
 }
-
-# The prior, or an error of the user's call.
-complete_pmf_prior <- function(prior, call) {
-  check_class(prior, "pmf_prior", "pmf_prior()", arg = "prior", call = call)
-  remade(prior, pmf_prior, "pmf_prior()", "prior", call)
-}

@@ -130,7 +130,7 @@ gibbs_pmf.formula <- function(formula, data, rank = 10, prior = pmf_prior(),
   arg <- if (is.null(rows)) "formula" else "data"
   counts <- as_user_counts(formula, data = rows, arg = arg, call = call)
   run_pmf(
-    counts, rank, prior, call_with_formula(match.call(), formula, "gibbs_pmf"),
+    counts, rank, prior, call_of_model(match.call(), "gibbs_pmf", formula),
     call
   )
 }
@@ -150,8 +150,7 @@ gibbs_pmf.default <- function(ratings, rank = 10, prior = pmf_prior(),
     count, null_ok = TRUE, call = call
   ))
   counts <- as_user_counts(ratings, named, arg = "ratings", call = call)
-  user_call <- match.call()
-  user_call[[1L]] <- quote(gibbs_pmf)
+  user_call <- call_of_model(match.call(), "gibbs_pmf")
   run_pmf(counts, rank, prior, user_call, call)
 }
 
@@ -161,7 +160,8 @@ run_pmf <- function(counts, rank, prior, user_call, call) {
     call, keep_choices = c("theta", "beta"), keep_default = character()
   )
   model <- pmf_model(
-    counts, rank, complete_pmf_prior(prior, call), running$keep, running$chains
+    counts, rank, made_prior(prior, pmf_prior, call), running$keep,
+    running$chains
   )
   model$cap <- model$data$cap
   run_chains(model, running, user_call, call)

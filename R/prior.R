@@ -196,6 +196,17 @@ needed_fields <- function(maker) {
   )
 }
 
+# The prior that a user gives, checked. maker: the function of its class.
+made_prior <- function(prior, maker, call) {
+  class <- deparse1(substitute(maker))
+  made_by <- paste0(class, "()")
+  check_class(prior, class, made_by, arg = "prior", call = call)
+  remade(
+    prior, maker, made_by, arg = "prior", call = call,
+    needed = needed_fields(maker)
+  )
+}
+
 # ---- The degrees of freedom of t errors --------------------------------------
 
 # Whether t errors belong to the prior: of a fit, or because `nu` is given.

@@ -7,27 +7,12 @@
 # read: the response, of an element of the model frame.
 frame_with_bars <- function(formula, data, user_call, name, others, read,
                             action, contrasts, env, call) {
-  if (!has_bar(formula)) {
-    check_model_formula(formula, name, others, call)
-    made <- regression_frame(formula, data, user_call, action, env, call)
-    parts <- formula_parts(made, contrasts, read, call)
-    frame <- lm_frame(parts, call)
-    response <- parts$response
-  } else {
-    parsed <- parse_hlm_formula(formula, data, call)
-    check_model_formula(parsed$flat, name, others, call)
-    user_call$formula <- parsed$with_group
-    made <- regression_frame(
-      parsed$with_group, data, user_call, action, env, call
-    )
-    response <- read(
-      stats::model.response(made$frame), deparse1(formula[[2L]]), call
-    )
-    frame <- with_bars(
-      hlm_frame(made, parsed, formula, response, contrasts, NULL, call)
-    )
-    frame$known <- TRUE
-  }
+  grouped <- has_bar(formula)
+  parts <- (if (grouped) grouped_parts else formula_parts)(
+    formula, data, user_call, name, others, read, action, contrasts, env, call
+  )
+  frame <- if (grouped) with_bars(parts$frame) else lm_frame(parts, call)
+  response <- parts$response
   frame$response$levels <- response$levels
   counts <- intersect(c("counts", "trials"), names(response))
   frame[counts] <- response[counts]
@@ -50,7 +35,7 @@ with_bars <- function(frame) {
 bars_layout <- function(frame, size, call) {
   used <- rows_used(frame)
   if (!is.null(frame$bars)) {
-    weights <- (frame$weights %||% rep(1, length(used)))[used]
+    weights <- used_weights(frame, used)
     return(lapply(bar_frames(frame), hlm_design, used, weights, call))
   }
   check_square_size(
@@ -142,6 +127,17 @@ bar_groups <- function(bar, design, rows, df, scale, half_t = TRUE) {
   )
 }
 
+# The bars with the fixed effects `common` of each; without groups one without
+# terms.
+latent_bars <- function(frame, layout, rows, prior, common) {
+  if (is.null(layout)) {
+    return(list(c(common, no_groups(length(rows)))))
+  }
+  unname(Map(function(bar, design, df, scale) {
+    c(common, bar_groups(bar, design, rows, df, scale))
+  }, frame$bars, layout, prior$group_df, prior$group_scale))
+}
+
 # A bar without terms: all rows are in one group.
 no_groups <- function(n) {
   list(
@@ -153,6 +149,20 @@ no_groups <- function(n) {
 
 # ---- States ------------------------------------------------------------------
 
+# Coefficients near 0. x: coefficients x rows.
+start_coefficients <- function(x) {
+  p <- nrow(x)
+  spread <- sqrt(rowMeans(x^2) * max(1, p))
+  stats::runif(p, -1, 1) / ifelse(spread > 0, spread, 1)
+}
+
+# The standard deviations are those of the prior, each over or under by a factor
+# of up to 10.
+start_covariance <- function(bar) {
+  sd <- exp(stats::runif(bar$q, -1, 1) * log(10)) * bar$scale / 2.5
+  diag(sd^2, bar$q)
+}
+
 # The covariances that a chain begins with; NULL without groups.
 start_bar_covariances <- function(model, init) {
   if (!has_groups(model)) {
@@ -161,6 +171,16 @@ start_bar_covariances <- function(model, init) {
   default <- lapply(model$data$bars, start_covariance)
   names(default) <- names(model$layout)
   utils::modifyList(default, init$Sigma %||% list())
+}
+
+# Sigma of each bar from its prior; NULL without groups.
+draw_bar_covariances <- function(model, bars) {
+  if (has_groups(model)) lapply(bars, draw_covariance_prior)
+}
+
+# The deviations of all bars; covariances: NULL without groups.
+draw_bar_deviations <- function(bars, covariances) {
+  if (!is.null(covariances)) unlist(Map(draw_deviations, bars, covariances))
 }
 
 # list(factor, u) of a state. u: NULL for 0.

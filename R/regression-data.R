@@ -634,9 +634,13 @@ drop_predictor_levels <- function(frame) {
   frame
 }
 
-# What a model needs of a model frame. as_response(y, name, call): list(y,
+# What the model `maker` needs of a formula without groups and its data; others:
+# two functions that take what it does not. as_response(y, name, call): list(y,
 # trials, kind, ...), checked.
-formula_parts <- function(made, contrasts, as_response, call) {
+formula_parts <- function(formula, data, user_call, maker, others, as_response,
+                          action, contrasts, env, call) {
+  check_model_formula(formula, maker, others, call)
+  made <- regression_frame(formula, data, user_call, action, env, call)
   frame <- made$frame
   terms <- attr(frame, "terms")
   n <- nrow(frame)

@@ -29,6 +29,10 @@ has_categories <- function(response) {
   is_ordered(response) || is_unordered(response)
 }
 
+category_words <- function(response) {
+  paste0(if (is_ordered(response)) "ordered ", "categories")
+}
+
 # Packages that read fits take one linear predictor for each row.
 check_one_predictor <- function(model, call) {
   if (is_unordered(model_response(model))) {
@@ -44,7 +48,7 @@ check_one_predictor <- function(model, call) {
 # Categories have no differences and no variance.
 check_has_moments <- function(response, what, call) {
   if (has_categories(response)) {
-    kind <- paste0(if (is_ordered(response)) "ordered ", "categories")
+    kind <- category_words(response)
     abort_argument(
       c("A fit of {kind} has no {what}: these are no numbers.",
         i = "{.code predict(fit, type = \"response\")} has the probabilities of
@@ -84,13 +88,13 @@ changed_words <- function(model) {
 # Types of predict() and of residuals(), the default first.
 response_types <- function(response) UseMethod("response_types")
 #' @exportS3Method
-response_types.normal_response <- function(response) c("link", "response")
+response_types.default <- function(response) c("link", "response", "class")
 #' @exportS3Method
-response_types.binomial_response <- function(response) {
-  c("link", "response", "class")
-}
+response_types.normal_response <- function(response) c("link", "response")
 
 residual_types <- function(response) UseMethod("residual_types")
+#' @exportS3Method
+residual_types.default <- function(response) character()
 #' @exportS3Method
 residual_types.normal_response <- function(response) c("response", "pearson")
 #' @exportS3Method
@@ -145,6 +149,12 @@ response_size <- function(response, model, newdata, weights, trials, n, call) {
   UseMethod("response_size")
 }
 #' @exportS3Method
+response_size.default <- function(response, model, newdata, weights, trials, n,
+                                  call) {
+  check_no_size(trials, "trials", "binomial", call)
+  check_no_size(weights, "weights", "normal", call)
+}
+#' @exportS3Method
 response_size.normal_response <- function(response, model, newdata, weights,
                                           trials, n, call) {
   check_no_size(trials, "trials", "binomial", call)
@@ -190,6 +200,8 @@ given_size <- function(x, arg, newdata, n, above, call) {
 # sigma of each draw. draws: a matrix with the model's columns.
 response_scale <- function(response, draws) UseMethod("response_scale")
 #' @exportS3Method
+response_scale.default <- function(response, draws) NULL
+#' @exportS3Method
 response_scale.normal_response <- function(response, draws) {
   if ("sigma" %in% colnames(draws)) {
     unname(draws[, "sigma"])
@@ -197,8 +209,6 @@ response_scale.normal_response <- function(response, draws) {
     rep(1, nrow(draws))
   }
 }
-#' @exportS3Method
-response_scale.binomial_response <- function(response, draws) NULL
 
 # New responses, draws x rows; of a binomial one the successes.
 response_draw <- function(response, eta, size, scale) UseMethod("response_draw")
@@ -224,6 +234,9 @@ errors_sd <- function(size, scale) {
   outer(scale, 1 / root)
 }
 
+# The weights of the columns of eta.
+column_weights <- function(data, eta) data$weights %||% rep(1, ncol(eta))
+
 # The log density of each observed response, draws x rows. data: a frame, or the
 # parts of one that observed_response() makes.
 response_log_lik <- function(response, eta, data, scale) {
@@ -231,7 +244,7 @@ response_log_lik <- function(response, eta, data, scale) {
 }
 #' @exportS3Method
 response_log_lik.normal_response <- function(response, eta, data, scale) {
-  sd <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale)
+  sd <- errors_sd(column_weights(data, eta), scale)
   out <- stats::dnorm(rep(data$y, each = nrow(eta)), eta, sd, log = TRUE)
   matrix(out, nrow(eta), dimnames = dimnames(eta))
 }
@@ -250,7 +263,7 @@ response_bend <- function(response, eta, data, scale) {
 }
 #' @exportS3Method
 response_bend.normal_response <- function(response, eta, data, scale) {
-  precision <- errors_sd(data$weights %||% rep(1, ncol(eta)), scale)^-2
+  precision <- errors_sd(column_weights(data, eta), scale)^-2
   away <- rep(data$y, each = nrow(eta)) - eta
   list(first = precision * away, second = precision)
 }

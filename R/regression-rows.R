@@ -335,6 +335,11 @@ rows_used <- function(frame) {
   }
 }
 
+# used: of rows_used().
+used_weights <- function(frame, used) {
+  (frame$weights %||% rep(1, length(used)))[used]
+}
+
 check_any_used <- function(used, call) {
   if (!any(used)) {
     abort_argument(

@@ -27,6 +27,16 @@ some_pairs <- data.frame(
   user = c("a", "b", "y", "c", "a"), item = c(10, 150, 70, 10, 20)
 )
 
+# Ratings of which some are of new users and items.
+new_pairs <- function(made) {
+  made <- made[1:12, ]
+  made$user <- as.character(made$user)
+  made$item <- as.character(made$item)
+  made$user[9:10] <- "new"
+  made$item[10:11] <- "new"
+  made
+}
+
 # ---- by hand ---------------------------------------------------------------
 
 # All stored draws of the factors, chain after chain, as lists.

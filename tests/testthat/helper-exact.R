@@ -143,6 +143,74 @@ sbc_inside <- function(ranks, draws, error) {
   })
 }
 
+# ---- twins -------------------------------------------------------------------
+
+# The rows of n sweeps of a twin. sweep(model, state, ...): list(row, state).
+sweep_rows <- function(sweep, model, state, n, ...) {
+  rows <- matrix(0, n, length(model$columns))
+  for (i in seq_len(n)) {
+    step <- sweep(model, state, ...)
+    rows[i, ] <- step$row[seq_along(model$columns)]
+    state <- step$state
+  }
+  rows
+}
+
+# A function that gives the model behind a call of the function `name`.
+model_for <- function(name) {
+  function(...) {
+    call <- match.call()
+    call[[1]] <- call("::", quote(gibbsite), as.name(name))
+    model_of_call(call, parent.frame())
+  }
+}
+
+model_of_call <- function(call, env) {
+  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
+  call$progress <- FALSE
+  gibbsite:::fit_part(quietly(eval(call, env)), "model")
+}
+
+# ---- expectations ------------------------------------------------------------
+
+# The draws of the core and of twin(model, state, n, wrong), on the same random
+# numbers.
+draws_of_both <- function(twin, model, wrong = "", n) {
+  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
+  control <- list(burnin = 0, thin = 1, threads = 1)
+  list(
+    core = withr::with_seed(
+      3, gibbsite:::model_sweeps(model, state, n, control)$draws
+    ),
+    twin = withr::with_seed(3, twin(model, state, n, wrong))
+  )
+}
+
+expect_kept_by_sweep <- function(models, quantities, draws) {
+  for (model in models) {
+    change <- change_in_sweep(model, quantities, draws)
+    expect_lt(largest_change(change), 4.5)
+  }
+}
+
+expect_joint_passes <- function(models, quantities) {
+  for (model in models) {
+    reference <- joint_by_simulation(model, quantities, 4000)
+    test <- joint_test(model, quantities, reference, 400, 20)
+    expect_gt(smallest_adjusted(test), 0.001)
+  }
+}
+
+expect_joint_finds <- function(mutants, model, quantities) {
+  force(model)
+  reference <- joint_by_simulation(model, quantities, 4000)
+  for (mutant in mutants) {
+    wrong <- mutant_of(model, mutant)
+    found <- joint_test(wrong, quantities, reference, 400, 20)
+    expect_lt(smallest_adjusted(found), 0.001)
+  }
+}
+
 # ---- wrong samplers ----------------------------------------------------------
 
 # A model whose sweeps are `sweeps(model, state, n, control)` and which

@@ -11,13 +11,7 @@
 #   sign          the shift is added
 
 twin_categorical_sweeps <- function(model, state, n, wrong = "") {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    step <- twin_categorical_sweep(model, state, wrong)
-    rows[i, ] <- step$row
-    state <- step$state
-  }
-  rows
+  sweep_rows(twin_categorical_sweep, model, state, n, wrong)
 }
 
 twin_categorical_sweep <- function(model, state, wrong) {
@@ -237,11 +231,7 @@ category_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
   data
 }
 
-categorical_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_categorical)
-  model_of_call(call, parent.frame())
-}
+categorical_model_for <- model_for("gibbs_categorical")
 
 # ---- wrong samplers ----------------------------------------------------------
 

@@ -323,12 +323,7 @@ count_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
   data
 }
 
-# The model behind a call of gibbs_count().
-count_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_count)
-  model_of_call(call, parent.frame())
-}
+count_model_for <- model_for("gibbs_count")
 
 # ---- wrong samplers ----------------------------------------------------------
 

@@ -233,14 +233,10 @@ twin_hlm_row <- function(model, groups, b, u, l, beta, residual) {
 }
 
 twin_hlm_sweeps <- function(model, state, n, wrong = "") {
-  rows <- matrix(0, n, length(model$columns))
   groups <- twin_hlm_groups(model)
-  for (i in seq_len(n)) {
-    step <- twin_hlm_sweep(model, groups, state, wrong)
-    rows[i, ] <- step$row
-    state <- step$state
-  }
-  rows
+  sweep_rows(function(model, state) {
+    twin_hlm_sweep(model, groups, state, wrong)
+  }, model, state, n)
 }
 
 # ---- several bars -----------------------------------------------------------------
@@ -359,33 +355,12 @@ twin_nested_moves <- function(model, nest, l, u) {
 }
 
 twin_crossed_sweeps <- function(model, state, n) {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    step <- twin_crossed_sweep(model, state)
-    rows[i, ] <- step$row
-    state <- step$state
-  }
-  rows
+  sweep_rows(twin_crossed_sweep, model, state, n)
 }
 
-# The model behind a call of gibbs_hlm(), or of gibbs_logistic() with groups.
-hlm_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_hlm)
-  model_of_call(call, parent.frame())
-}
+hlm_model_for <- model_for("gibbs_hlm")
 
-group_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_logistic)
-  model_of_call(call, parent.frame())
-}
-
-model_of_call <- function(call, env) {
-  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
-  call$progress <- FALSE
-  gibbsite:::fit_part(quietly(eval(call, env)), "model")
-}
+group_model_for <- model_for("gibbs_logistic")
 
 # Groups of the sizes given, with weights, an offset and a factor.
 hlm_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {

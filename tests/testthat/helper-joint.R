@@ -104,13 +104,7 @@ twin_numbers <- function(model) {
 }
 
 twin_lda_sweeps <- function(model, state, n) {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    step <- twin_sweep(model, state)
-    rows[i, ] <- step$row[seq_along(model$columns)]
-    state <- step$state
-  }
-  rows
+  sweep_rows(twin_sweep, model, state, n)
 }
 
 # ---- the cases ---------------------------------------------------------------

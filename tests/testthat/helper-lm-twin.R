@@ -200,23 +200,10 @@ twin_gamma <- function(shape) {
 }
 
 twin_lm_sweeps <- function(model, state, n, wrong = "") {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    step <- twin_lm_sweep(model, state, wrong)
-    rows[i, ] <- step$row
-    state <- step$state
-  }
-  rows
+  sweep_rows(twin_lm_sweep, model, state, n, wrong)
 }
 
-# The model behind a call of gibbs_lm().
-lm_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_lm)
-  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
-  call$progress <- FALSE
-  gibbsite:::fit_part(quietly(eval(call, parent.frame())), "model")
-}
+lm_model_for <- model_for("gibbs_lm")
 
 # Responses with noise from a design that is fixed here.
 lm_example <- function(n = 12, p = 3, seed = 1) {

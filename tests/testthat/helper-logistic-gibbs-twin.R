@@ -255,14 +255,7 @@ twin_logistic_sweeps <- function(model, state, n, wrong = "",
   rows
 }
 
-# The model behind a call of gibbs_logistic().
-logistic_gibbs_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_logistic)
-  call[c("draws", "burnin", "chains", "seed")] <- c(2, 0, 1, 1)
-  call$progress <- FALSE
-  gibbsite:::fit_part(quietly(eval(call, parent.frame())), "model")
-}
+logistic_gibbs_model_for <- model_for("gibbs_logistic")
 
 # Counts of 12 rows, with a factor, weights and an offset.
 logistic_example <- function(n = 12, seed = 1) {

@@ -13,13 +13,7 @@
 #   unweighted   a row counts once in the regression
 
 twin_ordinal_sweeps <- function(model, state, n, wrong = "") {
-  rows <- matrix(0, n, length(model$columns))
-  for (i in seq_len(n)) {
-    step <- twin_ordinal_sweep(model, state, wrong)
-    rows[i, ] <- step$row
-    state <- step$state
-  }
-  rows
+  sweep_rows(twin_ordinal_sweep, model, state, n, wrong)
 }
 
 twin_ordinal_sweep <- function(model, state, wrong) {
@@ -181,11 +175,7 @@ ordered_example <- function(sizes = c(6, 4, 1, 5, 2, 7), seed = 1) {
   data
 }
 
-ordinal_model_for <- function(...) {
-  call <- match.call()
-  call[[1]] <- quote(gibbsite::gibbs_ordinal)
-  model_of_call(call, parent.frame())
-}
+ordinal_model_for <- model_for("gibbs_ordinal")
 
 # ---- wrong samplers ----------------------------------------------------------
 

@@ -211,6 +211,30 @@ expect_same_pieces <- function(run) {
   same(run(20, keep_data = FALSE))
 }
 
+# The arguments `...`, segments and extend() do not change a bit of run(), a fit
+# of 20 draws.
+expect_never_shown <- function(run, ...) {
+  whole <- run()
+  same <- function(fit) testthat::expect_true(identical_fit(fit, whole))
+  same(run(...))
+  withr::with_options(list(gibbsite.segment_seconds = 1e-9), same(run()))
+  same(suppressMessages(suppressWarnings(
+    extend(run(draws = 8), 12, progress = FALSE)
+  )))
+}
+
+# The means of some columns differ by Monte Carlo error alone.
+expect_same_means <- function(fit, other, columns) {
+  parts <- lapply(list(fit, other), function(fit) {
+    draws <- as.matrix(fit)[, columns]
+    size <- coda::effectiveSize(fit)[columns]
+    list(mean = colMeans(draws), square = apply(draws, 2, stats::var) / size)
+  })
+  away <- parts[[1]]$mean - parts[[2]]$mean
+  se <- sqrt(parts[[1]]$square + parts[[2]]$square)
+  testthat::expect_lt(max(abs(away) / se), 4.5)
+}
+
 resumed <- function(path, ...) {
   quietly(gibbsite::resume(path, progress = FALSE, ...))
 }

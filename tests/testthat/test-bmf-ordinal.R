@@ -268,15 +268,6 @@ test_that("threads do not change a draw", {
 
 # ---- predictions -------------------------------------------------------------
 
-new_pairs <- function(made) {
-  made <- made[1:12, ]
-  made$user <- as.character(made$user)
-  made$item <- as.character(made$item)
-  made$user[9:10] <- "new"
-  made$item[10:11] <- "new"
-  made
-}
-
 test_that("probabilities are those of the draws", {
   skip_long()
   fit <- star_fit()

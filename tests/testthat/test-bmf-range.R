@@ -14,15 +14,6 @@ short_fit <- function(data, ...) {
   )))
 }
 
-new_pairs <- function(made) {
-  made <- made[1:12, ]
-  made$user <- as.character(made$user)
-  made$item <- as.character(made$item)
-  made$user[9:10] <- "new"
-  made$item[10:11] <- "new"
-  made
-}
-
 test_that("moments of clipped normal variates are their integrals", {
   skip_long()
   range <- c(1, 5)

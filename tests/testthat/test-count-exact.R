@@ -42,16 +42,8 @@ count_cases <- list(
   }
 )
 
-# The draws of the core and of the twin, on the same random numbers.
 count_draws_of_both <- function(model, wrong = "", n = 6) {
-  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  list(
-    core = withr::with_seed(
-      3, gibbsite:::model_sweeps(model, state, n, control)$draws
-    ),
-    twin = withr::with_seed(3, twin_count_sweeps(model, state, n, wrong))
-  )
+  draws_of_both(twin_count_sweeps, model, wrong, n)
 }
 
 for (name in names(count_cases)) {
@@ -203,21 +195,16 @@ count_joint_cases <- function() {
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
-  for (model in count_joint_cases()) {
-    change <- change_in_sweep(model, count_quantities, fast_or(250, 5000))
-    expect_lt(largest_change(change), 4.5)
-  }
+  expect_kept_by_sweep(
+    count_joint_cases(), count_quantities, fast_or(250, 5000)
+  )
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
   skip_unless_extended()
   withr::local_seed(11)
   cases <- count_joint_cases()
-  for (model in cases) {
-    reference <- joint_by_simulation(model, count_quantities, 4000)
-    test <- joint_test(model, count_quantities, reference, 400, 20)
-    expect_gt(smallest_adjusted(test), 0.001)
-  }
+  expect_joint_passes(cases, count_quantities)
   model <- cases$slopes
   reference <- joint_by_simulation(model, count_quantities, 4000)
   for (mutant in count_group_mutants) {

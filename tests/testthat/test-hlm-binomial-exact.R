@@ -40,16 +40,8 @@ binomial_cases <- list(
   }
 )
 
-# The draws of the core and of the twin, on the same random numbers.
 binomial_draws_of_both <- function(model, wrong = "", n = 5) {
-  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  list(
-    core = withr::with_seed(
-      3, gibbsite:::model_sweeps(model, state, n, control)$draws
-    ),
-    twin = withr::with_seed(3, twin_binomial_sweeps(model, state, n, wrong))
-  )
+  draws_of_both(twin_binomial_sweeps, model, wrong, n)
 }
 
 for (name in names(binomial_cases)) {
@@ -121,26 +113,17 @@ test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
   cases <- binomial_joint_cases()
-  for (model in cases[if (is_extended()) 1:3 else 1:2]) {
-    draws <- fast_or(250, 4000)
-    change <- change_in_sweep(model, binomial_quantities, draws)
-    expect_lt(largest_change(change), 4.5)
-  }
+  expect_kept_by_sweep(
+    cases[if (is_extended()) 1:3 else 1:2], binomial_quantities,
+    fast_or(250, 4000)
+  )
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
   skip_unless_extended()
   withr::local_seed(11)
-  for (model in binomial_joint_cases()) {
-    reference <- joint_by_simulation(model, binomial_quantities, 4000)
-    test <- joint_test(model, binomial_quantities, reference, 400, 20)
-    expect_gt(smallest_adjusted(test), 0.001)
-  }
-  model <- binomial_joint_model()
-  reference <- joint_by_simulation(model, binomial_quantities, 4000)
-  for (mutant in hlm_binomial_mutants) {
-    wrong <- mutant_of(model, mutant)
-    found <- joint_test(wrong, binomial_quantities, reference, 400, 20)
-    expect_lt(smallest_adjusted(found), 0.001)
-  }
+  expect_joint_passes(binomial_joint_cases(), binomial_quantities)
+  expect_joint_finds(
+    hlm_binomial_mutants, binomial_joint_model(), binomial_quantities
+  )
 })

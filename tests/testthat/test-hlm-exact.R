@@ -40,16 +40,8 @@ hlm_cases <- list(
   two_groups = function() hlm_model_for(y ~ x + (x | g), hlm_example(c(9, 1)))
 )
 
-# The draws of the core and of the twin, on the same random numbers.
 hlm_draws_of_both <- function(model, wrong = "", n = 5) {
-  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  list(
-    core = withr::with_seed(
-      3, gibbsite:::model_sweeps(model, state, n, control)$draws
-    ),
-    twin = withr::with_seed(3, twin_hlm_sweeps(model, state, n, wrong))
-  )
+  draws_of_both(twin_hlm_sweeps, model, wrong, n)
 }
 
 for (name in names(hlm_cases)) {
@@ -127,26 +119,17 @@ test_that("one sweep leaves the joint distribution invariant", {
   withr::local_seed(12)
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)
-  for (model in cases[if (is_extended()) 1:4 else c(1, 4)]) {
-    draws <- fast_or(250, 4000)
-    change <- change_in_sweep(model, hlm_quantities, draws)
-    expect_lt(largest_change(change), 4.5)
-  }
+  expect_kept_by_sweep(
+    cases[if (is_extended()) 1:4 else c(1, 4)], hlm_quantities,
+    fast_or(250, 4000)
+  )
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
   skip_unless_extended()
   withr::local_seed(11)
-  for (model in joint_cases()) {
-    reference <- joint_by_simulation(model, hlm_quantities, 4000)
-    test <- joint_test(model, hlm_quantities, reference, 400, 20)
-    expect_gt(smallest_adjusted(test), 0.001)
-  }
-  model <- hlm_joint_model("inverse-wishart")
-  reference <- joint_by_simulation(model, hlm_quantities, 4000)
-  for (mutant in hlm_mutants) {
-    wrong <- mutant_of(model, mutant)
-    found <- joint_test(wrong, hlm_quantities, reference, 400, 20)
-    expect_lt(smallest_adjusted(found), 0.001)
-  }
+  expect_joint_passes(joint_cases(), hlm_quantities)
+  expect_joint_finds(
+    hlm_mutants, hlm_joint_model("inverse-wishart"), hlm_quantities
+  )
 })

@@ -26,14 +26,7 @@ ordered_cases <- list(
 )
 
 ordered_draws_of_both <- function(model, wrong = "", n = 4) {
-  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  list(
-    core = withr::with_seed(
-      3, gibbsite:::model_sweeps(model, state, n, control)$draws
-    ),
-    twin = withr::with_seed(3, twin_ordinal_sweeps(model, state, n, wrong))
-  )
+  draws_of_both(twin_ordinal_sweeps, model, wrong, n)
 }
 
 for (name in names(ordered_cases)) {
@@ -146,25 +139,18 @@ ordered_joint_models <- function() {
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
-  for (model in ordered_joint_models()[if (is_extended()) 1:3 else 1:2]) {
-    change <- change_in_sweep(model, ordered_quantities, fast_or(500, 4000))
-    expect_lt(largest_change(change), 4.5)
-  }
+  expect_kept_by_sweep(
+    ordered_joint_models()[if (is_extended()) 1:3 else 1:2], ordered_quantities,
+    fast_or(500, 4000)
+  )
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
   skip_unless_extended()
   withr::local_seed(11)
-  for (model in ordered_joint_models()) {
-    reference <- joint_by_simulation(model, ordered_quantities, 4000)
-    test <- joint_test(model, ordered_quantities, reference, 400, 20)
-    expect_gt(smallest_adjusted(test), 0.001)
-  }
-  model <- ordered_joint_model(r ~ x + (1 | g))
-  reference <- joint_by_simulation(model, ordered_quantities, 4000)
-  for (mutant in ordered_bar_mutants) {
-    wrong <- mutant_of(model, mutant)
-    found <- joint_test(wrong, ordered_quantities, reference, 400, 20)
-    expect_lt(smallest_adjusted(found), 0.001)
-  }
+  expect_joint_passes(ordered_joint_models(), ordered_quantities)
+  expect_joint_finds(
+    ordered_bar_mutants, ordered_joint_model(r ~ x + (1 | g)),
+    ordered_quantities
+  )
 })

@@ -33,13 +33,7 @@ test_that("a weight counts a row so often, and the order of rows is free", {
   rows <- data[rep(seq_len(nrow(data)), data$count), ]
   single <- ordered_fit(r ~ x, rows, draws = 3000)
   expect_identical(nobs(counted), sum(data$count > 0))
-  a <- as.matrix(counted)[, 1:4]
-  b <- as.matrix(single)[, 1:4]
-  se <- sqrt(
-    apply(a, 2, var) / coda::effectiveSize(counted)[1:4] +
-      apply(b, 2, var) / coda::effectiveSize(single)[1:4]
-  )
-  expect_lt(max(abs(colMeans(a) - colMeans(b)) / se), 4.5)
+  expect_same_means(counted, single, 1:4)
 })
 
 test_that("pieces, thinning, extend() and resume() give the same bits", {

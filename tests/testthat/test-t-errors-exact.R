@@ -58,14 +58,7 @@ t_cases <- list(
 )
 
 t_draws_of_both <- function(model, wrong = "", n = 5) {
-  state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  list(
-    core = withr::with_seed(
-      3, gibbsite:::model_sweeps(model, state, n, control)$draws
-    ),
-    twin = withr::with_seed(3, twin_t_sweeps(model, state, n, wrong))
-  )
+  draws_of_both(twin_t_sweeps, model, wrong, n)
 }
 
 test_that("the core draws what its twin draws", {
@@ -184,25 +177,12 @@ t_joint_cases <- function() {
 test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(13)
-  for (model in t_joint_cases()) {
-    change <- change_in_sweep(model, t_joint_quantities, fast_or(300, 4000))
-    expect_lt(largest_change(change), 4.5)
-  }
+  expect_kept_by_sweep(t_joint_cases(), t_joint_quantities, fast_or(300, 4000))
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {
   skip_unless_extended()
   withr::local_seed(14)
-  for (model in t_joint_cases()) {
-    reference <- joint_by_simulation(model, t_joint_quantities, 4000)
-    test <- joint_test(model, t_joint_quantities, reference, 400, 20)
-    expect_gt(smallest_adjusted(test), 0.001)
-  }
-  model <- t_joint_cases()$groups
-  reference <- joint_by_simulation(model, t_joint_quantities, 4000)
-  for (mutant in t_mutants) {
-    wrong <- mutant_of(model, mutant)
-    found <- joint_test(wrong, t_joint_quantities, reference, 400, 20)
-    expect_lt(smallest_adjusted(found), 0.001)
-  }
+  expect_joint_passes(t_joint_cases(), t_joint_quantities)
+  expect_joint_finds(t_mutants, t_joint_cases()$groups, t_joint_quantities)
 })
