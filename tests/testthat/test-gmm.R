@@ -1840,20 +1840,19 @@ test_that("summary() says what the indices stand for", {
 })
 
 test_that("components are told apart where the highest mode lies elsewhere", {
-  # the highest mode of these has little of the posterior near it
-  cases <- list(
-    list(iris[1:4], 4), list(iris[1:4], 5), list(rock[1:3], 3),
-    list(quakes[c("lat", "long", "depth")], 5)
-  )
-  for (case in cases[fast_or(c(1, 3), 1:4)]) {
+  # little of the posterior is near the highest mode of these
+  cases <- list(list(rock[1:3], 3), list(iris[1:4], 4))
+  for (case in cases[fast_or(1, 1:2)]) {
     fit <- quietly(gibbs_gmm(
-      case[[1]], case[[2]], draws = 200, chains = 1, seed = 1, progress = FALSE
+      case[[1]], case[[2]], draws = 500, seed = 2, progress = FALSE
     ))
     model <- gibbsite:::fit_part(fit, "model")
     blocks <- gibbsite:::gmm_blocks(model, as.matrix(fit))
-    expect_gt(gibbsite:::pivot_agreement(model$pivot, blocks), 0.85)
-    some <- gibbsite:::model_of_some(model)
-    highest <- withr::with_seed(1, gibbsite:::highest_mode(some))
-    expect_lt(gibbsite:::pivot_agreement(gibbsite:::pivot_of_state(model, highest), blocks), 0.8)
+    agreement <- function(pivot) gibbsite:::pivot_agreement(pivot, blocks)
+    expect_gt(agreement(model$pivot), 0.95)
+    mode <- withr::with_seed(
+      1, gibbsite:::highest_mode(gibbsite:::model_of_some(model))
+    )
+    expect_lt(agreement(gibbsite:::pivot_of_state(model, mode)), 0.8)
   }
 })
