@@ -442,7 +442,7 @@ picture_labels <- function(fit, variables, call) {
   }
   panels <- c("own", "renumbered")
   table <- in_panels(list(points(shown$own), points(shown$renumbered)), panels)
-  chains <- length(shown$switches)
+  chains <- length(fit)
   ends <- seq_len(chains - 1L) * nrow(shown$own) / chains + 0.5
   ends <- in_panels(rep(list(data.frame(x = ends)), 2L), panels)
   picture(
@@ -461,7 +461,7 @@ picture_labels <- function(fit, variables, call) {
     })), note = shown$note, panels = data.frame(
       panel = panels, title = c(
         paste0("The sampler's own numbers: changed ", counted(
-          sum(shown$switches), "time"
+          shown$switches, "time"
         )), "Renumbered"
       )
     ), columns = 1L
@@ -469,7 +469,7 @@ picture_labels <- function(fit, variables, call) {
 }
 
 # list(own, renumbered, switches, note): draws of all chains in the two
-# numberings, and how often the sampler's changed in each chain.
+# numberings, and how often the sampler's changed, chain after chain.
 both_numberings <- function(fit, call) {
   model <- fit_part(fit, "model")
   bare <- model
@@ -488,7 +488,7 @@ both_numberings <- function(fit, call) {
     own = do.call(rbind, own),
     renumbered = do.call(rbind, Map(function(draws, labels) {
       move_components(model, draws, labels)
-    }, own, labels)), switches = vapply(labels, count_switches, 0),
+    }, own, labels)), switches = count_switches(do.call(rbind, labels)),
     note = if (!kept) {
       "draws after the fit's: keep = \"labels\" stores the numbers of its own"
     }

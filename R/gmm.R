@@ -65,8 +65,10 @@
 #' taken at the mean of each component of the mode and one standard deviation
 #' from it. A component of a draw gets the number of that component of the mode
 #' to whose points it gives the highest probabilities (a variant of
-#' Papastamoulis and Iliopoulos 2010). The mode is found before the chains
-#' begin, and does not depend on `seed`. So the numbers mean the same in all
+#' Papastamoulis and Iliopoulos 2010). Where little of the posterior is near the
+#' highest mode, a draw of a short chain with which its other draws agree best
+#' takes the place of the mode. It is found before the chains begin, and does
+#' not depend on `seed`. So the numbers mean the same in all
 #' draws, chains and runs, and for every function that takes the draws. If
 #' `alpha` differs between the components, each component keeps the number of
 #' its `alpha`, and the draws are not renumbered. [relabel()] gives other

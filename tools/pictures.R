@@ -75,6 +75,7 @@ fit("allocated", gibbs_gmm(
   faithful, 2, draws = 200, burnin = 100, keep = "z", seed = 1
 ))
 fit("gmm_2_k6", short(gibbs_gmm, six_groups, 6))
+fit("switching", gibbs_gmm(MASS::galaxies / 1000, 3, seed = 1))
 fit("gmm_4", gibbs_gmm(iris[1:4], 3, covariance = "shared", seed = 1))
 fit("unknown", gibbs_gmm(faithful$waiting, "unknown", draws = 500, seed = 1))
 fit("unknown_2", short(gibbs_gmm, faithful, "unknown"))
@@ -300,7 +301,7 @@ draw("gmm-2-k6", plot(gmm_2_k6))
 draw("gmm-4", plot(gmm_4),
      "A mixture of four variables: scatter plots with ellipses")
 draw("gmm-6", plot(gmm_6))
-draw("gmm-labels", plot(gmm_4, type = "labels"),
+draw("gmm-labels", plot(switching, type = "labels"),
      "Label switching: the sampler's numbers and the renumbered ones")
 draw("gmm-coclustering", plot(coclustering(allocated)),
      "How often two observations are in one cluster")
