@@ -162,7 +162,9 @@ shared_coefficients <- function(fits, posteriors, call) {
       abort_argument(
         c("Fits {first} and {k} cannot be compared: they have different
            coefficients.",
-          x = "Fit {with} has {.val {odd[[1L]]}}, fit {without} does not."),
+          x = "Fit {with} has {.val {odd[[1L]]}}, fit {without} does not.",
+          i = "{.fn loo_compare} and {.fn log_evidence} compare different
+               models."),
         call = call
       )
     }

@@ -177,6 +177,16 @@ count_state <- function(model, covariances, dispersion,
   )
 }
 
+#' @exportS3Method
+model_notes.count_model <- function(model, fit, table) {
+  if (model$design$family == "poisson") {
+    dispersion_note(
+      fit, exp, exp, function(eta, trials) exp(-eta),
+      "`family = \"negbinomial\"` has their dispersion."
+    )
+  }
+}
+
 # The standard deviations of the groups and the dispersion are those of the
 # prior, each over or under by a factor of up to 10.
 start_dispersion <- function(model, init) {

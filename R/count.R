@@ -89,7 +89,9 @@
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
 #'   [plot.gibbsite_regression()], [coef.gibbsite_regression()],
-#'   [log_lik.gibbsite_regression()].
+#'   [log_lik.gibbsite_regression()]. `print()` says so if the counts vary clearly
+#'   more about their means than a Poisson distribution allows: by the mean
+#'   squared Pearson residual, without groups and weights.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and

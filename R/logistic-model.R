@@ -169,7 +169,23 @@ model_notes.logistic_model <- function(model, fit, table) {
       paste(unique(format(rates, digits = 2, nsmall = 2)), collapse = " to "),
       "."
     ),
-    unbounded_note(model$unbounded)
+    unbounded_note(model$unbounded),
+    binomial_dispersion_note(fit)
+  )
+}
+
+# Of one trial a row the residuals say nothing of the variance.
+binomial_dispersion_note <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (!any(model$frame$trials > 1)) {
+    return(NULL)
+  }
+  mean <- stats::make.link(model_response(model)$link)$linkinv
+  variance <- function(eta) mean(eta) * (1 - mean(eta))
+  dispersion_note(
+    fit, mean, variance,
+    function(eta, trials) (1 / variance(eta) - 6) / trials,
+    "add (1 | row), where each row is a group."
   )
 }
 

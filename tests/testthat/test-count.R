@@ -302,3 +302,24 @@ test_that("a flat prior gives the likelihood", {
   se <- sqrt(diag(stats::vcov(theirs)))
   expect_lt(max(abs(coef(fit) - coef(theirs)) / se), 0.2)
 })
+
+test_that("counts that vary more than Poisson are told of", {
+  note <- function(fit) grep("vary", capture.output(print(fit)), value = TRUE)
+  fit <- function(...) {
+    quietly(gibbs_count(
+      breaks ~ wool + tension, datasets::warpbreaks, ..., draws = 50,
+      seed = 1, progress = FALSE
+    ))
+  }
+  theirs <- stats::glm(
+    breaks ~ wool + tension, stats::poisson(), datasets::warpbreaks
+  )
+  ratio <- sum(stats::residuals(theirs, "pearson")^2) / 50
+  expect_match(note(fit()), paste("vary", format(ratio, digits = 2), "times"))
+  expect_length(note(fit(family = "negbinomial")), 0)
+  # the data of the model itself
+  d <- withr::with_seed(1, data.frame(y = stats::rpois(60, 0.5)))
+  expect_length(note(quietly(gibbs_count(
+    y ~ 1, d, draws = 50, seed = 1, progress = FALSE
+  ))), 0)
+})

@@ -528,3 +528,27 @@ test_that("odds ratios are refused where there are none", {
   expect_match(conditionMessage(cnd), "tidy(fit, exponentiate = TRUE)",
                fixed = TRUE)
 })
+
+test_that("shares that vary more than binomial ones are told of", {
+  d <- withr::with_seed(1, {
+    x <- stats::rnorm(60)
+    data.frame(
+      x, wide = stats::rbinom(60, 20, stats::plogis(x + stats::rnorm(60))),
+      right = stats::rbinom(60, 20, stats::plogis(x))
+    )
+  })
+  note <- function(formula) {
+    fit <- quietly(gibbs_logistic(
+      formula, d, draws = 50, seed = 1, progress = FALSE
+    ))
+    grep("vary", capture.output(print(fit)), value = TRUE)
+  }
+  theirs <- stats::glm(cbind(wide, 20 - wide) ~ x, stats::binomial(), d)
+  ratio <- sum(stats::residuals(theirs, "pearson")^2) / 58
+  expect_match(
+    note(cbind(wide, 20 - wide) ~ x),
+    paste("vary", format(ratio, digits = 2), "times")
+  )
+  expect_length(note(cbind(right, 20 - right) ~ x), 0)
+  expect_length(note((wide > 10) ~ x), 0)
+})
