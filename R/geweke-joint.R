@@ -222,8 +222,21 @@ summary.geweke_joint <- function(object, ...) {
   )
 }
 
-# Welch's test of equal means.
+# Welch's test of equal means, and Fisher's of equal shares of finite values
+# where some are not: a wrong sampler may leave the range of numbers.
 two_means <- function(a, b) {
+  finite <- list(is.finite(a), is.finite(b))
+  if (!all(unlist(finite))) {
+    shares <- stats::fisher.test(vapply(finite, function(is) {
+      c(sum(is), sum(!is))
+    }, c(0, 0)))$p.value
+    means <- if (min(vapply(finite, sum, 0)) > 1) {
+      two_means(a[finite[[1L]]], b[finite[[2L]]])
+    } else {
+      c(z = 0, p = 1)
+    }
+    return(c(means["z"], p = min(1, 2 * min(shares, means[["p"]]))))
+  }
   if (length(a) < 2L || stats::sd(a) + stats::sd(b) == 0) {
     return(c(z = 0, p = if (mean(a) == mean(b)) 1 else 0))
   }

@@ -28,12 +28,14 @@ options(mc.cores = 1L)
 label <- function(case) paste(case$sampler, case$option)
 
 # Whether Geweke's test finds a wrong sampler, with longer chains if short ones
-# do not show it: they begin at the right distribution, and leave it slowly.
+# do not show it: they begin at the right distribution, and leave it slowly. A
+# small mistake needs more chains.
 is_found <- function(fit, sweeps, further) {
   wrong <- mutant_fit(fit, sweeps)
-  for (steps in c(20, 100)) {
+  for (size in list(c(60, 20), c(60, 100), c(400, 50))) {
     found <- suppressMessages(do.call(geweke_joint, c(
-      list(wrong, n = 60, steps = steps, seed = 2, progress = FALSE), further
+      list(wrong, n = size[[1L]], steps = size[[2L]], seed = 2,
+           progress = FALSE), further
     )))
     if (smallest_p(found) < error) {
       return(TRUE)

@@ -252,3 +252,13 @@ test_that("the pictures are drawn", {
   prior <- line_call(prior_of, n = 5)
   expect_identical(plot(prior), prior)
 })
+
+test_that("values that are not finite are compared by their share", {
+  a <- withr::with_seed(1, stats::rnorm(40))
+  of <- function(a, b) gibbsite:::two_means(a, b)[["p"]]
+  expect_identical(of(c(a, NA), c(a, Inf)), of(a, a))
+  expect_lt(of(c(a, rep(NA, 30)), a), 1e-5)
+  expect_lt(of(rep(NaN, 40), a), 1e-5)
+  expect_lt(of(c(a, Inf), c(a, Inf) + 9), 1e-5)
+  expect_equal(of(c(a, NA), a), 1)
+})
