@@ -283,7 +283,7 @@ joint_cases_of_counts <- function() {
       gibbs_pmf(
         counts, 1, pmf_prior(3, 2, Inf, Inf, 0.3, 0.4), burnin = 100
       ),
-      pmf_mutants["pairs_without_count_left_out"]
+      pmf_mutants["likes_for_counts"]
     )
   )
 }
