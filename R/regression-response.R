@@ -612,32 +612,3 @@ owen_t <- function(h, a) {
   }
   a * sum / (2 * pi)
 }
-
-# ---- Variance beyond the model -------------------------------------------------
-
-# A line if counts, or shares of several trials, vary more about the fitted means
-# than their distribution allows: if the mean Pearson statistic is above
-# 1.5 and above its expectation by five standard deviations. Without groups,
-# weights or missing rows; NULL otherwise. mean, variance: functions of the
-# linear predictor, of one trial; fourth: the variance of a squared Pearson
-# residual less 2; advice: the last words.
-dispersion_note <- function(fit, mean, variance, fourth, advice) {
-  frame <- fit_part(fit, "model")$frame
-  trials <- frame$trials %||% rep(1, length(frame$y))
-  if (is.null(frame$x) || !is.null(frame$bars) || !is.null(frame$weights) ||
-        anyNA(frame$y) || any(trials == 0)) {
-    return(NULL)
-  }
-  eta <- drop(as.matrix(frame$x %*% colMeans(coefficient_draws(fit)))) +
-    (frame$offset %||% 0)
-  square <- trials * (frame$y - mean(eta))^2 / variance(eta)
-  df <- length(square) - ncol(frame$x)
-  ratio <- sum(square) / df
-  error <- sqrt(sum(2 + fourth(eta, trials))) / df
-  if (isTRUE(df > 0 && ratio > max(1.5, 1 + 5 * error))) {
-    paste0(
-      "The responses vary ", format(ratio, digits = 2), " times as much as the ",
-      "model allows: ", advice
-    )
-  }
-}
