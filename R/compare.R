@@ -241,7 +241,6 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
   if (!is_made_comparison(x)) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  rows <- seq_len(min(n, nrow(x)))
   write_lines(c(
     paste0(
       counted(length(unique(x$coefficient)), "coefficient"), " by ",
@@ -257,11 +256,7 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
     sd_ratio = formatC(x$sd_ratio, digits = 2, format = "f")
   )
   name <- ifelse(duplicated(x$coefficient), "", x$coefficient)
-  print_table(name[rows], shown[rows, ])
-  if (nrow(x) > n) {
-    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                        nrow(x) - n, nrow(x)))
-  }
+  print_table(name, shown, n)
   write_lines(c("", paste0(
     "shift: of the mean, in standard deviations of ", attr(x, "reference")
   ), paste0("sd_ratio: to the standard deviation of ", attr(x, "reference"))))

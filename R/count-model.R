@@ -180,10 +180,7 @@ count_state <- function(model, covariances, dispersion,
 #' @exportS3Method
 model_notes.count_model <- function(model, fit, table) {
   if (model$design$family == "poisson") {
-    dispersion_note(
-      fit, exp, exp, function(eta, trials) exp(-eta),
-      "`family = \"negbinomial\"` has their dispersion."
-    )
+    dispersion_note(fit, "`family = \"negbinomial\"` has their dispersion.")
   }
 }
 

@@ -52,11 +52,16 @@ write_lines <- function(lines) {
   writeLines(as.character(unlist(lines)))
 }
 
-# Names to the left, numbers to the right.
-print_table <- function(names, columns) {
-  body <- as.matrix(columns)
-  dimnames(body) <- list(names, colnames(columns))
+# Names to the left, numbers to the right: the first n rows.
+print_table <- function(names, columns, n = Inf) {
+  rows <- seq_len(min(n, length(names)))
+  body <- as.matrix(columns)[rows, , drop = FALSE]
+  dimnames(body) <- list(names[rows], colnames(columns))
   print(body, quote = FALSE, right = TRUE)
+  if (length(names) > n) {
+    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
+                        length(names) - n, length(names)))
+  }
 }
 
 # How many rows print() shows; Inf is all.

@@ -130,18 +130,13 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   write_lines(c(attr(x, "headline"), attr(x, "length"), ""))
   whole <- x
   x <- x[!is_above_diagonal(x$variable), ]
-  rows <- seq_len(min(n, nrow(x)))
   shown <- data.frame(
     show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
     mcse = show_significant(x$mcse_mean, 2),
     rhat = show_rhat(x$rhat), bulk = show_ess(x$ess_bulk),
     tail = show_ess(x$ess_tail), check.names = FALSE
   )
-  print_table(x$variable[rows], shown[rows, ])
-  if (nrow(x) > n) {
-    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                        nrow(x) - n, nrow(x)))
-  }
+  print_table(x$variable, shown, n)
   write_lines(c(
     attr(whole, "key"),
     "mcse: of the mean; bulk, tail: effective sample sizes"

@@ -31,6 +31,8 @@ model_prepare.gmm_model <- function(model, running, call) {
 
 is_exchangeable <- function(model) length(unique(model$prior$alpha)) == 1L
 
+# The pivot: the highest mode, or the state of a short chain with which the
+# draws of that chain agree better by more than 0.05.
 gmm_pivot <- function(model) {
   some <- model_of_some(model)
   pivot <- pivot_of_state(model, highest_mode(some))
@@ -82,7 +84,7 @@ pivot_agreement <- function(pivot, blocks) {
 pilot_states <- function(model) {
   control <- list(burnin = 0, thin = 1, threads = 1)
   sweep <- function(state, n) {
-    interrupt_or(.Call(C_gmm_sweeps, model$data, state, n, control, FALSE))
+    interrupt_or(model_sweeps(model, state, n, control))
   }
   tryCatch(
     {

@@ -265,7 +265,6 @@ print.laplace_summary <- function(x, n = 40, ...) {
   if (!is.character(attr(x, "headline")) || !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
   }
-  rows <- seq_len(min(n, nrow(x)))
   write_lines(c(attr(x, "headline"), attr(x, "lines"), ""))
   shown <- show_numbers(
     x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
@@ -277,11 +276,7 @@ print.laplace_summary <- function(x, n = 40, ...) {
       tail = show_ess(x$ess_tail)
     ))
   }
-  print_table(x$variable[rows], shown[rows, , drop = FALSE])
-  if (nrow(x) > n) {
-    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                        nrow(x) - n, nrow(x)))
-  }
+  print_table(x$variable, shown, n)
   write_lines(c(
     "MAP, MAP sd: the normal approximation; the rest: of the draws", ""
   ))

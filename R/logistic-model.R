@@ -170,22 +170,10 @@ model_notes.logistic_model <- function(model, fit, table) {
       "."
     ),
     unbounded_note(model$unbounded),
-    binomial_dispersion_note(fit)
-  )
-}
-
-# Of one trial a row the residuals say nothing of the variance.
-binomial_dispersion_note <- function(fit) {
-  model <- fit_part(fit, "model")
-  if (!any(model$frame$trials > 1)) {
-    return(NULL)
-  }
-  mean <- stats::make.link(model_response(model)$link)$linkinv
-  variance <- function(eta) mean(eta) * (1 - mean(eta))
-  dispersion_note(
-    fit, mean, variance,
-    function(eta, trials) (1 / variance(eta) - 6) / trials,
-    "add (1 | row), where each row is a group."
+    # with one trial a row the residuals do not show the variance
+    if (any(model$frame$trials > 1)) {
+      dispersion_note(fit, "add (1 | row), where each row is a group.")
+    }
   )
 }
 

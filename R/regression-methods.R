@@ -515,27 +515,33 @@ update.gibbsite_regression <- function(
   evaluate_again(out, parent.frame(), call)
 }
 
-# ---- Variance beyond the model -------------------------------------------------
+# ---- Variance beyond the model -----------------------------------------------
 
-# A line if counts, or shares of several trials, vary more about the fitted means
-# than their distribution allows: if the mean Pearson statistic is above
-# 1.5 and above its expectation by five standard deviations. Without groups,
-# weights or missing rows; NULL otherwise. mean, variance: functions of the
-# linear predictor, of one trial; fourth: the variance of a squared Pearson
-# residual less 2; advice: the last words.
-dispersion_note <- function(fit, mean, variance, fourth, advice) {
-  frame <- fit_part(fit, "model")$frame
+# A line if counts, or shares of several trials, vary more about the fitted
+# means than their distribution allows: if the mean squared Pearson residual is
+# above 1.5 and above 1 by five standard deviations. NULL if not, and with
+# groups, weights or missing rows. advice: the last words. The square of a
+# residual of n trials has the variance 2 + (1 / v - 6) / n, where v is the
+# variance of one trial; that of a Poisson count 2 + 1 / v.
+dispersion_note <- function(fit, advice) {
+  model <- fit_part(fit, "model")
+  frame <- model$frame
+  response <- model_response(model)
   trials <- frame$trials %||% rep(1, length(frame$y))
   if (is.null(frame$x) || !is.null(frame$bars) || !is.null(frame$weights) ||
         anyNA(frame$y) || any(trials == 0)) {
     return(NULL)
   }
-  eta <- drop(as.matrix(frame$x %*% colMeans(coefficient_draws(fit)))) +
-    (frame$offset %||% 0)
-  square <- trials * (frame$y - mean(eta))^2 / variance(eta)
+  # a matrix of one draw
+  eta <- as.matrix(eta_of_state(frame, list(b = colMeans(
+    coefficient_draws(fit)
+  ))))
+  variance <- response_variance(response, eta, NULL)
+  square <- trials * (frame$y - response_mean(response, eta))^2 / variance
   df <- length(square) - ncol(frame$x)
   ratio <- sum(square) / df
-  error <- sqrt(sum(2 + fourth(eta, trials))) / df
+  fourth <- (1 / variance - if (is_binomial(response)) 6 else 0) / trials
+  error <- sqrt(sum(2 + fourth)) / df
   if (isTRUE(df > 0 && ratio > max(1.5, 1 + 5 * error))) {
     paste0(
       "The responses vary ", format(ratio, digits = 2), " times as much as the ",

@@ -83,15 +83,15 @@ selected <- function(fit, threshold = NULL, level = 0.95) {
     abort_argument("The formula has no slopes to choose among.", call = call)
   }
   units <- units_of_coefficients(model, chosen, "sd")
-  effects <- coefficient_draws(fit)[, chosen, drop = FALSE] *
-    rep(units$factor, each = sum(lengths(fit)) / length(model$columns))
+  draws <- coefficient_draws(fit)[, chosen, drop = FALSE]
+  effects <- draws * rep(units$factor, each = nrow(draws))
   threshold <- threshold %||% (0.1 * effect_unit(model))
   out <- data.frame(
     term = chosen, predictor = units$words, per = units$per,
     effect = colMeans(effects), interval_columns(effects, level),
     probability = colMeans(abs(effects) > threshold), row.names = NULL
   )
-  out$shrinkage <- horseshoe_shrinkage(fit)
+  out$shrinkage <- unname(horseshoe_shrinkage(fit)[chosen])
   rows <- order(-out$probability, -abs(out$effect))
   structure(
     out[rows, ], row.names = seq_along(rows), threshold = threshold,
@@ -101,7 +101,7 @@ selected <- function(fit, threshold = NULL, level = 0.95) {
 }
 
 interval_columns <- function(draws, level) {
-  ends <- matrix(central_intervals(draws, level), ncol = 2L)
+  ends <- central_intervals(draws, level)
   data.frame(lower = ends[, 1L], upper = ends[, 2L])
 }
 
@@ -116,8 +116,8 @@ effect_unit <- function(model) {
 
 # ---- Shrinkage of the horseshoe ----------------------------------------------
 
-# The posterior mean of kappa_j = 1 / (1 + n_j tau^2 l_j^2), NULL with another
-# prior. Given the slope, tau and beta, u = 1 / l_j^2 has the density
+# The posterior mean of kappa_j = 1 / (1 + n_j tau^2 l_j^2) of each slope, by
+# name; NULL with another prior. Given the slope, tau and beta, u = 1 / l_j^2 has the density
 # exp(-c u) / (1 + u), c = beta (s_j (w_j - m_j))^2 / (2 tau^2), and kappa_j is
 # u / (u + a), a = n_j tau^2. With F(x) = exp(x) E_1(x) its mean is
 # (a F(a c) / F(c) - 1) / (a - 1).
@@ -129,19 +129,20 @@ horseshoe_shrinkage <- function(fit) {
     return(NULL)
   }
   frame <- model$frame
+  design <- model$layout
   used <- rows_used(frame)
-  v <- (frame$weights %||% rep(1, length(used)))[used]
-  slopes <- match(slope_columns(model$coefficients), model$coefficients)
+  v <- used_weights(frame, used)
   draws <- do.call(rbind, chain_matrices(fit))
   sigma <- draws[, match("sigma", model$columns)]
   tau <- draws[, match("tau", model$columns)]
-  vapply(seq_along(slopes), function(j) {
-    x <- column_of(frame$x, slopes[[j]])[used]
-    centre <- if (prior$no_intercept) 0 else sum(v * x) / sum(v)
-    a <- sum(v * (x - centre)^2) / prior$scale[[j]]^2 * tau^2
-    away <- draws[, slopes[[j]]] - prior$slope_mean[[j]]
-    mean(mean_shrinkage(a, (prior$scale[[j]] * away / (sigma * tau))^2 / 2))
+  kappa <- vapply(seq_along(design$slopes), function(j) {
+    column <- design$slopes[[j]]
+    away <- column_of(frame$x, column)[used] - design$mean[[j]]
+    a <- sum(v * away^2) / prior$scale[[j]]^2 * tau^2
+    effect <- prior$scale[[j]] * (draws[, column] - prior$slope_mean[[j]])
+    mean(mean_shrinkage(a, (effect / (sigma * tau))^2 / 2))
   }, 0)
+  stats::setNames(kappa, design$columns[design$slopes])
 }
 
 mean_shrinkage <- function(a, c) {
@@ -187,7 +188,6 @@ print.selected_predictors <- function(x, n = 20, ...) {
     },
     ""
   ))
-  rows <- seq_len(min(n, nrow(x)))
   shown <- data.frame(
     show_numbers(x[c("effect", "lower", "upper")], x$effect, x$upper - x$lower),
     probability = formatC(x$probability, digits = 3, format = "f")
@@ -195,11 +195,7 @@ print.selected_predictors <- function(x, n = 20, ...) {
   if (!is.null(kappa)) {
     shown$shrinkage <- formatC(kappa, digits = 2, format = "f")
   }
-  print_table(x$predictor[rows], shown[rows, ])
-  if (nrow(x) > n) {
-    write_lines(sprintf("... %d more rows; print(x, n = %d) shows all",
-                        nrow(x) - n, nrow(x)))
-  }
+  print_table(x$predictor, shown, n)
   invisible(x)
 }
 

@@ -81,7 +81,6 @@ most_similar <- function(fit, id, role, n, level, ndraws, call) {
   all <- seq_along(ids)
   top <- utils::head(setdiff(all[order(-mean, all)], code), n)
   ends <- central_intervals(draws[, top, drop = FALSE], level)
-  ends <- matrix(ends, ncol = 2L)
   out <- data.frame(
     place = seq_along(top), ids[top], similarity = mean[top],
     lower = ends[, 1L], upper = ends[, 2L],
