@@ -160,7 +160,10 @@ print.gibbsite_summary <- function(x, n = 40, ...) {
   ), ""))
   print(convergence)
   slow <- slow_component_line(x, convergence, note)
-  write_lines(if (length(slow) > 0L) slow else unjudged_line(x, convergence))
+  write_lines(c(
+    if (length(slow) > 0L) slow else unjudged_line(x, convergence),
+    attr(whole, "remarks")
+  ))
   invisible(whole)
 }
 
@@ -187,10 +190,10 @@ unjudged_line <- function(x, convergence) {
   if (length(rows) == 0L) {
     return(character())
   }
-  strwrap(paste0(
+  paste0(
     "Not part of the verdict, with R-hat above ", format(limits$rhat),
     " or ESS below ", format(limits$ess), ": ", few_words(rows), "."
-  ), 80)
+  )
 }
 
 # Why rows of single components may have an R-hat above the limit although the
@@ -204,12 +207,12 @@ slow_component_line <- function(x, convergence, note) {
   }
   what <- if (note == "matched") "topics" else "components"
   worst <- slow[[which.max(x$rhat[slow])]]
-  strwrap(paste0(
+  paste0(
     "Rows of single ", what, " have R-hat up to ",
     format_rhat(x$rhat[[worst]], limit), " (", x$variable[[worst]],
     "): the numbers of the ", what, " mix more slowly than what does not ",
     "depend on them. More draws improve such rows."
-  ), 80)
+  )
 }
 
 #' @export

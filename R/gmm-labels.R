@@ -42,9 +42,11 @@ gmm_pivot <- function(model) {
   }
   blocks <- gmm_blocks(model, pilot$draws)
   others <- lapply(pilot$states, pivot_of_state, model = model)
-  agreement <- vapply(others, pivot_agreement, 0, blocks = blocks)
-  best <- which.max(agreement)
-  clearly <- agreement[best] > pivot_agreement(pivot, blocks) + 0.05
+  agreement <- vapply(c(list(pivot), others), function(one) {
+    mean(pivot_agreement(one, blocks))
+  }, 0)
+  best <- which.max(agreement[-1L])
+  clearly <- agreement[best + 1L] > agreement[1L] + 0.05
   if (isTRUE(clearly)) others[[best]] else pivot
 }
 
@@ -68,15 +70,41 @@ pivot_of_state <- function(model, state) {
   )
 }
 
-# The mean share of the pivot's points that the draws give to the component with
-# which they are matched.
+# Draws x components: the share of the component's points of the pivot that the
+# draw gives to the component with which it is matched.
 pivot_agreement <- function(pivot, blocks) {
   agreement <- evaluate_draws(
     blocks, pivot$points, pivot = pivot$labels
   )$agreement
   labels <- match_labels(agreement)
-  matched <- cbind(c(row(labels)), c(col(labels)), c(labels))
-  sum(agreement[matched]) / (nrow(labels) * nrow(pivot$points))
+  shares <- matrix(0, nrow(labels), ncol(labels))
+  shares[cbind(c(row(labels)), c(labels))] <-
+    agreement[cbind(c(row(labels)), c(col(labels)), c(labels))]
+  sweep(shares, 2L, tabulate(pivot$labels), `/`)
+}
+
+# Components whose number belongs to another one in more than 2% of the draws:
+# there it keeps less than a quarter of the points that it keeps in others. At
+# most 250 draws of each chain are looked at.
+swapped_components_line <- function(model, fit) {
+  if (!is_numbered(model)) {
+    return(NULL)
+  }
+  draws <- do.call(rbind, lapply(model_matrices(fit), function(draws) {
+    draws[evenly(nrow(draws), 250), , drop = FALSE]
+  }))
+  shares <- pivot_agreement(model$pivot, gmm_blocks(model, draws))
+  usual <- column_quantiles(shares, 0.9)
+  other <- colMeans(sweep(shares, 2L, usual / 4, `<`))
+  swapped <- which(other > 0.02)
+  if (length(swapped) > 0L) {
+    paste0(
+      "Not the same component in all draws: ", few_words(paste0(
+        swapped, " (another in ", round(100 * other[swapped]), "% of them)"
+      )), ". Rows of such a number mix several components; densities, ",
+      "clusters and coclustering() do not depend on numbers."
+    )
+  }
 }
 
 # Every fifth state of a chain after 200 sweeps, with its draw: list(states,

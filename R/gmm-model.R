@@ -486,7 +486,9 @@ model_next.gmm_model <- function(model) "predict(fit)"
 # The moves that succeeded, over all chains and sweeps.
 #' @exportS3Method
 model_notes.gmm_model <- function(model, fit, table) {
-  c(moves_line(fit), empty_line(model, fit))
+  c(
+    moves_line(fit), empty_line(model, fit), swapped_components_line(model, fit)
+  )
 }
 
 moves_line <- function(fit) {

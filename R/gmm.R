@@ -81,7 +81,9 @@
 #' variables = )` take these names. With more components than the data support,
 #' the posterior often has several modes between which a chain moves rarely. The
 #' R-hats of the sorted weights then show this, and so does a trace plot of
-#' `n_occupied`.
+#' `n_occupied`. `print()` and `summary()` then name the components that are not
+#' the same in all draws: in a draw where it is another one, a component keeps
+#' less than a quarter of the points that it keeps in most draws.
 #'
 #' @section Sampler:
 #' A sweep also moves whole groups of observations between components, and

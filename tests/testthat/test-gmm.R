@@ -1848,11 +1848,37 @@ test_that("components are told apart where the highest mode lies elsewhere", {
     ))
     model <- gibbsite:::fit_part(fit, "model")
     blocks <- gibbsite:::gmm_blocks(model, as.matrix(fit))
-    agreement <- function(pivot) gibbsite:::pivot_agreement(pivot, blocks)
+    agreement <- function(pivot) mean(gibbsite:::pivot_agreement(pivot, blocks))
     expect_gt(agreement(model$pivot), 0.95)
     mode <- withr::with_seed(
       1, gibbsite:::highest_mode(gibbsite:::model_of_some(model))
     )
     expect_lt(agreement(gibbsite:::pivot_of_state(model, mode)), 0.8)
   }
+})
+
+test_that("components that are not the same in all draws are named", {
+  line <- function(...) {
+    fit <- quietly(gibbs_gmm(..., draws = 300, thin = 4, seed = 1,
+                             progress = FALSE))
+    found <- grep("Not the same component", cli::ansi_strip(
+      utils::capture.output(print(summary(fit)))
+    ), value = TRUE)
+    list(fit = fit, line = found)
+  }
+  expect_length(line(faithful, 2)$line, 0L)
+  # a component inside a wide one keeps half of its points in all draws
+  expect_length(line(quakes[1:4], 4)$line, 0L)
+  # the second component jumps between two places
+  jumps <- line(USArrests, 3)
+  expect_match(jumps$line, "draws: 2 \\(another in [12][0-9]%")
+  # where it is another one, its mean urban share is far from the usual
+  model <- gibbsite:::fit_part(jumps$fit, "model")
+  shares <- gibbsite:::pivot_agreement(
+    model$pivot, gibbsite:::gmm_blocks(model, as.matrix(jumps$fit))
+  )
+  urban <- as.matrix(jumps$fit)[, "mu[2,3]"]
+  elsewhere <- shares[, 2] < 0.2
+  apart <- abs(mean(urban[elsewhere]) - mean(urban[!elsewhere]))
+  expect_gt(apart, 1.5 * stats::sd(urban[!elsewhere]))
 })
