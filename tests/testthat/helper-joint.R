@@ -268,7 +268,8 @@ joint_cases_of_ratings <- function() {
 }
 
 joint_cases_of_counts <- function() {
-  counts <- withr::with_seed(7, sim_pmf(4, 3, 2, mean = 2))
+  # users times shape differs from items times shape: scale moves need it
+  counts <- withr::with_seed(7, sim_pmf(6, 3, 2, mean = 2))
   prior <- pmf_prior(
     user_shape = 1.5, item_shape = 2, user_rate_shape = 4, item_rate_shape = 5,
     user_rate_mean = 1.2, item_rate_mean = 0.8
