@@ -5,10 +5,11 @@
 # takes the answer to an earlier call for that to the next one. So requests are
 # numbered here, and late answers are dropped. Its functions that send and
 # receive are used, as they have methods for each kind of cluster; they are not
-# exported. Another transport, such as MPI, needs another exchange() alone.
+# exported. The workers of mpirun have collective operations besides, which
+# exchange_large() uses.
 
 # An environment, because it counts the requests. `nodes`: a cluster of
-# parallel, or NULL for this process, which then is the only worker.
+# parallel or snow, or NULL for this process, which then is the only worker.
 open_cluster <- function(nodes, call) {
   cluster <- new.env(parent = emptyenv())
   cluster$nodes <- nodes
@@ -17,6 +18,7 @@ open_cluster <- function(nodes, call) {
   cluster$number <- 0
   cluster$process <- this_process()
   cluster$machines <- vapply(nodes, machine_of, "")
+  cluster$collective <- has_collectives(nodes)
   check_workers(cluster, call)
   cluster
 }
@@ -44,9 +46,38 @@ exchange <- function(cluster, task, common = list(), each = NULL,
   lapply(answers, `[[`, "value")
 }
 
+# The same with one more argument, `large`, a raw vector for all workers. The
+# element `sum` of the values, `size` integers or NULL, is summed over the
+# workers: list(sum, values). An interrupt waits for the collective operations.
+exchange_large <- function(cluster, task, common, large, size,
+                           call = rlang::caller_env()) {
+  if (!cluster$collective) {
+    values <- exchange(cluster, task, c(common, list(large)), call = call)
+    sums <- lapply(values, `[[`, "sum")
+    return(list(sum = Reduce(`+`, sums[lengths(sums) > 0L]), values = values))
+  }
+  seconds <- gibbsite_option("worker_seconds", call)
+  arguments <- rep(
+    list(list(task, common, length(large), size)), worker_count(cluster)
+  )
+  sum <- NULL
+  answers <- ask_workers(
+    cluster, serve_together, arguments, call, seconds, function() {
+      broadcast(large)
+      sum <<- sum_to_first(integer(size))
+    }
+  )
+  for (w in seq_along(answers)) {
+    raise_failure(cluster, w, answers[[w]]$failure, call)
+  }
+  list(sum = sum, values = lapply(answers, `[[`, "value"))
+}
+
 # The value of f(number, ...), a list with the number of the request, in each
-# worker, with arguments[[worker]].
-ask_workers <- function(cluster, f, arguments, call, seconds) {
+# worker, with arguments[[worker]]. `meanwhile`: what this process does when all
+# have the request.
+ask_workers <- function(cluster, f, arguments, call, seconds,
+                        meanwhile = NULL) {
   check_connected(cluster, call)
   cluster$number <- cluster$number + 1
   number <- paste(cluster$token, cluster$number)
@@ -59,6 +90,7 @@ ask_workers <- function(cluster, f, arguments, call, seconds) {
       send_request(nodes[[w]], f, c(number, arguments[[w]]))
     ), call)
   }
+  if (!is.null(meanwhile)) whole_message(meanwhile())
   lapply(seq_along(nodes), function(w) {
     reached(cluster, w, receive_answer(nodes[[w]], number, seconds), call)
   })
@@ -79,7 +111,55 @@ serve <- function(number, task, arguments) {
   c(list(number = number), value)
 }
 
+# A worker's part in exchange_large() by MPI. It takes part in both operations
+# whatever fails, as all others wait for it.
+serve_together <- function(number, task, common, bytes, size) {
+  large <- broadcast(raw(bytes))
+  answer <- serve(number, task, c(common, list(large)))
+  sum_to_first(answer$value$sum %||% integer(size))
+  answer$value["sum"] <- NULL
+  answer
+}
+
 of_parallel <- function(name) get(name, envir = asNamespace("parallel"))
+
+# ---- MPI ---------------------------------------------------------------------
+
+# The cluster that snow makes under mpirun has loaded Rmpi in all processes.
+of_mpi <- function(name) get(name, envir = asNamespace("Rmpi"))
+
+# The communicator of all processes of mpirun; this one has rank 0.
+world <- 0L
+
+is_mpi <- function(node) inherits(node, "MPInode")
+
+# Collective operations need all processes: not a part of the cluster.
+has_collectives <- function(nodes) {
+  length(nodes) > 0L && all(vapply(nodes, is_mpi, NA)) &&
+    identical(vapply(nodes, `[[`, 0, "comm"), numeric(length(nodes))) &&
+    of_mpi("mpi.comm.size")(world) == length(nodes) + 1L
+}
+
+# `x`, a raw vector, of the first process.
+broadcast <- function(x) of_mpi("mpi.bcast")(x, 4L, 0L, world)
+
+# The sum over all processes of `x`, integers, in the first process.
+sum_to_first <- function(x) of_mpi("mpi.reduce")(x, 1L, "sum", 0L, world)
+
+# Rmpi's own wait cannot be interrupted.
+await_rank <- function(node, last) {
+  pause <- 1e-5
+  while (!of_mpi("mpi.iprobe")(node$rank, node$RECVTAG, node$comm)) {
+    if (now() >= last) {
+      return(FALSE)
+    }
+    Sys.sleep(pause)
+    pause <- min(2 * pause, 0.01)
+  }
+  TRUE
+}
+
+# ---- Messages ------------------------------------------------------------------
 
 send_request <- function(node, f, arguments) {
   of_parallel("sendCall")(node, f, arguments)
@@ -89,18 +169,29 @@ send_request <- function(node, f, arguments) {
 receive_answer <- function(node, number, seconds) {
   last <- now() + seconds
   repeat {
-    if (inherits(node, c("SOCKnode", "SOCK0node"))) {
-      while (!socketSelect(list(node$con), timeout = wait_until(last))) {
-        if (now() >= last) {
-          abort_state("it was silent for {format_number(seconds)} seconds")
-        }
-      }
+    if (!await_answer(node, last)) {
+      abort_state("it was silent for {format_number(seconds)} seconds")
     }
     answer <- whole_message(of_parallel("recvResult")(node))
     if (is.list(answer) && identical(answer[["number"]], number)) {
       return(answer)
     }
   }
+}
+
+# Is there a message before the time `last`?
+await_answer <- function(node, last) {
+  if (is_mpi(node)) {
+    return(await_rank(node, last))
+  }
+  if (inherits(node, c("SOCKnode", "SOCK0node"))) {
+    while (!socketSelect(list(node$con), timeout = wait_until(last))) {
+      if (now() >= last) {
+        return(FALSE)
+      }
+    }
+  }
+  TRUE
 }
 
 wait_until <- function(last) max(0, min(60, last - now()))
@@ -199,6 +290,9 @@ check_workers <- function(cluster, call) {
     Inf
   )
   for (w in seq_along(nodes)) {
+    if (cluster$machines[[w]] == "unknown") {
+      cluster$machines[[w]] <- found[[w]]$machine
+    }
     if (!isTRUE(found[[w]]$value)) {
       abort_unlike(cluster, w, "has no package gibbsite", call)
     }
@@ -218,7 +312,10 @@ check_workers <- function(cluster, call) {
 # Runs before the package is there: it must need base R alone.
 find_package <- function(number, paths) {
   .libPaths(unique(c(paths, .libPaths())))
-  list(number = number, value = requireNamespace("gibbsite", quietly = TRUE))
+  list(
+    number = number, value = requireNamespace("gibbsite", quietly = TRUE),
+    machine = Sys.info()[["nodename"]]
+  )
 }
 environment(find_package) <- baseenv()
 

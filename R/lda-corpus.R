@@ -60,8 +60,9 @@
 #' rounds: all must have the same versions of R and of gibbsite, and the same
 #' values of `exp()`, `log()` and `lgamma()`, which is checked.
 #'
-#' @param cl A cluster made by [parallel::makeCluster()]; or `NULL`: this session is
-#'   the only worker, to try functions out.
+#' @param cl A cluster made by [parallel::makeCluster()], or by snow from the
+#'   processes of `mpirun` (`snow::getMPIcluster()`); or `NULL`: this session is the
+#'   only worker, to try functions out.
 #' @param files Character vector: the names of files as the workers find them. Each
 #'   is a shard; the documents are in the order of the files.
 #' @param read A function of one argument. `read(file)` runs on a worker, and
@@ -180,6 +181,18 @@ check_cluster <- function(cl, call) {
   if (!is.null(cl) && (!inherits(cl, "cluster") || length(cl) == 0L)) {
     abort_expected(
       cl, "a cluster made by parallel::makeCluster()", TRUE, "cl", call
+    )
+  }
+  if (inherits(cl, "spawnedMPIcluster")) {
+    abort_argument(
+      c(
+        "{.arg cl} must not be a cluster of MPI processes that this session has
+         started.",
+        i = "They would wait for ever for one that fails. Start all by
+             {.code mpirun -n 3 RMPISNOW}, and use
+             {.code cl <- snow::getMPIcluster()}."
+      ),
+      call = call
     )
   }
 }

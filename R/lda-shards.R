@@ -31,7 +31,8 @@ lda_shards_model <- function(corpus, k, prior, method, keep) {
 # Above 5 million cells a star of messages through this session may take longer
 # than the sweep of the workers.
 say_traffic <- function(model) {
-  workers <- length(model$corpus$cluster$nodes)
+  cluster <- model$corpus$cluster
+  workers <- if (isTRUE(cluster$collective)) 0L else length(cluster$nodes)
   cells <- as.double(model$k) * length(model$terms)
   if (workers > 0L && cells > 5e6) {
     million <- format_number(round(cells / 1e6, 1))
@@ -216,16 +217,21 @@ ask_shards <- function(model, request, threads, last) {
   if (request$task == 0L && !is.null(last$counts)) {
     return(last$counts)
   }
-  answers <- exchange(
-    corpus$cluster, "ask_shard", list(corpus$id, request, threads)
+  phi <- request$phi %||% raw()
+  request["phi"] <- list(NULL)
+  size <- if (request$task == 2L) 0 else model$k * length(model$terms)
+  answers <- exchange_large(
+    corpus$cluster, "ask_shard", list(corpus$id, request, threads), phi, size
   )
   if (request$task == 2L) {
     return(NULL)
   }
+  table <- answers$sum
+  answers <- answers$values
   parts <- unlist(lapply(answers, `[[`, "shards"), recursive = FALSE)
   of_parts <- function(name) unlist(lapply(parts, `[[`, name))
   last$counts <- list(
-    table = Reduce(`+`, drop_null(lapply(answers, `[[`, "table"))),
+    table = table,
     histogram = Reduce(sum_of_unequal, lapply(answers, `[[`, "histogram"))
   )
   c(last$counts, if (request$recording) {
@@ -236,8 +242,6 @@ ask_shards <- function(model, request, threads, last) {
     )
   })
 }
-
-drop_null <- function(x) x[lengths(x) > 0L]
 
 # The sum of two histograms, of which one may end earlier.
 sum_of_unequal <- function(a, b) {
@@ -357,8 +361,9 @@ no_theta <- list(
 )
 
 # Shards without documents have no answer.
-ask_shard <- function(id, request, threads) {
+ask_shard <- function(id, request, threads, phi) {
   corpus <- held_corpus(id)
+  if (length(phi) > 0L) request$phi <- phi
   table <- NULL
   histogram <- integer()
   parts <- vector("list", length(corpus$numbers))
@@ -377,7 +382,7 @@ ask_shard <- function(id, request, threads) {
     }
   }
   if (request$task != 2L) {
-    list(table = table, histogram = histogram, shards = parts)
+    list(sum = table, histogram = histogram, shards = parts)
   }
 }
 

@@ -35,6 +35,9 @@ peers <- c(
   seededlda = "collapsed Gibbs sampler (textmodel_lda)",
   quanteda = "sparse matrices, the form that seededlda reads",
   tidylda = "Gibbs sampler (tidylda)",
+  # several machines
+  Rmpi = "messages by MPI (bench/machines.R)",
+  snow = "clusters of the processes of mpirun",
   # draws of distributions (MASS and LaplacesDemon too)
   mvtnorm = "multivariate normals (rmvnorm)",
   truncnorm = "truncated normals (rtruncnorm)"

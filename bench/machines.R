@@ -2,9 +2,11 @@
 #
 #   Rscript bench/machines.R [TOKENS [TERMS [K]]]
 #     default: 400,000 tokens, 5,000 terms, 50 topics; about two minutes
+#   mpirun --bind-to none -n 3 RMPISNOW --no-echo -f bench/machines.R
+#     the same with the processes of mpirun
 #
 # For this session alone (method "partially_collapsed") and for clusters of 1 and
-# 2 workers on this machine: seconds of a sweep after burn-in, and of these the
+# 2 workers on this machine, or that of mpirun: seconds of a sweep after burn-in, and of these the
 # seconds in which the slowest worker draws (`draw`), those of this session (phi,
 # the numbers of the topics, the averages: `session`), and the rest, which sends
 # and sums (`exchange`); and the megabytes to and from all workers. The draws must
@@ -48,16 +50,17 @@ time_in_worker <- function() {
 }
 environment(time_in_worker) <- globalenv()
 
-exchange <- inside$exchange
-note <- function(cluster, task, common = list(), ...) {
+exchange <- inside$exchange_large
+note <- function(cluster, task, common, large, ...) {
   began <- seconds_now()
-  answers <- exchange(cluster, task, common, ...)
-  if (task == "ask_shard" && common[[2L]]$task != 0L) {
+  answers <- exchange(cluster, task, common, large, ...)
+  if (common[[2L]]$task != 0L) {
+    values <- answers$values
     noted$rows <- rbind(noted$rows, c(
       whole = seconds_now() - began,
-      draw = max(vapply(answers, `[[`, 0, "seconds")),
-      megabytes = (length(serialize(common, NULL)) * length(answers) +
-                     sum(lengths(lapply(answers, serialize, NULL)))) / 1e6
+      draw = max(vapply(values, `[[`, 0, "seconds")),
+      megabytes = (length(large) + 4 * length(answers$sum)) *
+        length(values) / 1e6
     ))
   }
   answers
@@ -65,15 +68,20 @@ note <- function(cluster, task, common = list(), ...) {
 
 alone <- run(x)
 cat(sprintf("this session alone: %.3f s a sweep\n", alone$seconds))
-unlockBinding("exchange", inside)
-assign("exchange", note, inside)
-for (workers in 1:2) {
-  cl <- parallel::makeCluster(workers, useXDR = FALSE)
+unlockBinding("exchange_large", inside)
+assign("exchange_large", note, inside)
+mpi <- isNamespaceLoaded("Rmpi")
+for (workers in if (mpi) length(snow::getMPIcluster()) else 1:2) {
+  cl <- if (mpi) {
+    snow::getMPIcluster()
+  } else {
+    parallel::makeCluster(workers, useXDR = FALSE)
+  }
   corpus <- scatter(cl, x)
   invisible(parallel::clusterCall(cl, time_in_worker))
   noted$rows <- NULL
   shards <- run(corpus)
-  parallel::stopCluster(cl)
+  if (!mpi) parallel::stopCluster(cl)
   stopifnot(identical(unclass(shards$fit[[1]]), unclass(alone$fit[[1]])))
   per_sweep <- colSums(noted$rows) / (sweeps + 2)
   cat(sprintf(

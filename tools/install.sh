@@ -120,6 +120,10 @@ missing_system() {
     has update-binfmts || echo binfmt-support
     has qemu-aarch64-static || has qemu-aarch64 || echo qemu-user-static
   fi
+  # bench/machines.R by MPI; Rmpi loads a file of libopenmpi-dev
+  if asked bench; then
+    has mpirun || printf '%s\n' openmpi-bin libopenmpi-dev
+  fi
   if asked mingw; then
     has x86_64-w64-mingw32-gcc || echo gcc-mingw-w64-x86-64
   fi

@@ -361,6 +361,9 @@ test_that("what shards cannot do is refused, with the reason", {
     gibbs_lda(corpus, 4, method = "partially_collapsed", vocabulary = "a")
     gibbs_lda(corpus, 4, method = "partially_collapsed", inits = fit)
     gibbsite::scatter(1, x)
+    gibbsite::scatter(structure(
+      list(1), class = c("spawnedMPIcluster", "MPIcluster", "cluster")
+    ), x)
     shards(NULL, character(), readRDS)
     shards(NULL, c("a", "a"), readRDS)
     shards(NULL, "a", function() 1)
