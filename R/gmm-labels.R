@@ -83,6 +83,13 @@ pivot_agreement <- function(pivot, blocks) {
   sweep(shares, 2L, tabulate(pivot$labels), `/`)
 }
 
+#' @exportS3Method
+model_notes.gmm_model <- function(model, fit, table) {
+  c(
+    moves_line(fit), empty_line(model, fit), swapped_components_line(model, fit)
+  )
+}
+
 # Components whose number belongs to another one in more than 2% of the draws:
 # there it keeps less than a quarter of the points that it keeps in others. At
 # most 250 draws of each chain are looked at.

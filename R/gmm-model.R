@@ -484,13 +484,6 @@ model_key.gmm_model <- function(model, shown) {
 model_next.gmm_model <- function(model) "predict(fit)"
 
 # The moves that succeeded, over all chains and sweeps.
-#' @exportS3Method
-model_notes.gmm_model <- function(model, fit, table) {
-  c(
-    moves_line(fit), empty_line(model, fit), swapped_components_line(model, fit)
-  )
-}
-
 moves_line <- function(fit) {
   counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
   counts <- matrix(Reduce(`+`, counts), 4L)
