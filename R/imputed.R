@@ -4,7 +4,8 @@
 
 # The kinds of fits of which draws have the same meaning in every data set.
 imputed_kinds <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "mh_sample", "gibbs_sample"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count", "gibbs_ordinal",
+  "gibbs_categorical", "mh_sample", "gibbs_sample"
 )
 
 # Whether the functions of predictions are the user's.
@@ -19,7 +20,8 @@ has_own_functions <- function(fit) !is_regression(fit)
 #' sets, one after the other, as the draws of the parameters are. Without
 #' `newdata` each draw predicts with the predictors of its own data set. An
 #' interval of `predict()` has the quantiles of the mixture; the deviations of
-#' groups are drawn for it with random numbers. `residuals()` are averages.
+#' groups are drawn for it with random numbers. `residuals()` are averages, and
+#' the probabilities of categories too.
 #'
 #' The fits have no `log_lik()`, no `loo()` and no evidence, because the
 #' likelihoods are of different data. Each fit has its own. They
@@ -55,7 +57,13 @@ predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
   if (has_own_functions(object)) {
     return(NextMethod())
   }
-  mixed_prediction(object, newdata, ..., call = rlang::current_env())
+  call <- rlang::current_env()
+  response <- model_response(fit_part(object, "model"))
+  if (is_ordered(response) || is_unordered(response)) {
+    mixed_categories(object, newdata, ..., call = call)
+  } else {
+    mixed_prediction(object, newdata, ..., call = call)
+  }
 }
 
 mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
@@ -90,6 +98,42 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
   out
 }
 
+# In the forms of predict.gibbs_ordinal().
+mixed_categories <- function(object, newdata, type = NULL, interval = "none",
+                             level = 0.95, ..., call) {
+  model <- fit_part(object, "model")
+  response <- model_response(model)
+  interval <- check_category_interval(interval, response, call)
+  type <- check_prediction_type(type, interval, response, call)
+  level <- check_level(level, arg = "level", call = call)
+  if (type == "link" && is_ordered(response)) {
+    return(mixed_prediction(
+      object, newdata, type, interval, level, ..., call = call
+    ))
+  }
+  if (type == "class") check_single_outcomes(model_design(model)$response, call)
+  each <- lapply(
+    imputed_parts(object), stats::predict, newdata,
+    type = if (type == "class") "response" else type, interval = interval,
+    level = level, ...
+  )
+  average <- function(tables) Reduce(`+`, tables) / length(tables)
+  if (interval == "none") {
+    mean <- average(each)
+    return(if (type == "class") most_probable(model, mean) else mean)
+  }
+  out <- each[[1L]]
+  out$mean <- average(lapply(each, `[[`, "mean"))
+  # the rows of the table, one category after the other
+  draw <- if (type == "link") posterior_linpred else posterior_epred
+  drawn <- aperm(draw(object, newdata = newdata, ...), c(1L, 3L, 2L))
+  spread <- c("sd", "lower", "upper")
+  out[spread] <- draws_table(
+    matrix(drawn, nrow(drawn)), central_tails(level)
+  )[spread]
+  out
+}
+
 # sd and quantiles of the draws of all data sets; of new observations those of
 # the mixture of their distributions.
 mixed_spread <- function(object, newdata, type, interval, level, ...,
@@ -112,8 +156,15 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
 
 # f(part) of every data set, of which some draws are taken.
 mixed_draws <- function(object, f, ndraws, call) {
-  all <- stacked_parts(object, f)
-  all[spread_rows(ndraws, nrow(all), call), , drop = FALSE]
+  all <- lapply(imputed_parts(object), f)
+  size <- dim(all[[1L]])
+  names <- dimnames(all[[1L]])
+  # draws of categories are arrays
+  all <- do.call(rbind, lapply(all, function(x) matrix(x, nrow(x))))
+  all <- all[spread_rows(ndraws, nrow(all), call), , drop = FALSE]
+  array(all, c(nrow(all), size[-1L]), if (!is.null(names)) {
+    c(list(NULL), names[-1L])
+  })
 }
 
 #' @rdname imputed-fits
@@ -253,9 +304,6 @@ imputed_parts <- function(fit) {
     )
   })
 }
-
-# f(part) of each data set, one below the other: draws x anything.
-stacked_parts <- function(fit, f) do.call(rbind, lapply(imputed_parts(fit), f))
 
 # Measures of sets of chains as one: the worst of them.
 worst_measures <- function(tables) {
