@@ -11,6 +11,10 @@ imputed_kinds <- c(
 # Whether the functions of predictions are the user's.
 has_own_functions <- function(fit) !is_regression(fit)
 
+fits_categories <- function(fit) {
+  has_categories(model_response(fit_part(fit, "model")))
+}
+
 #' Predictions of fits of completed data sets
 #'
 #' How fits of `combine_fits(data = "imputed")` differ from the fits of the
@@ -58,8 +62,7 @@ predict.gibbsite_imputed <- function(object, newdata = NULL, ...) {
     return(NextMethod())
   }
   call <- rlang::current_env()
-  response <- model_response(fit_part(object, "model"))
-  if (is_ordered(response) || is_unordered(response)) {
+  if (fits_categories(object)) {
     mixed_categories(object, newdata, ..., call = call)
   } else {
     mixed_prediction(object, newdata, ..., call = call)
@@ -74,9 +77,7 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
   type <- check_prediction_type(type, interval, response, call)
   level <- check_level(level, arg = "level", call = call)
   average <- function(type) {
-    each <- lapply(
-      imputed_parts(object), stats::predict, newdata, type = type, ...
-    )
+    each <- predict_parts(object, newdata, type = type, ...)
     Reduce(`+`, each) / length(each)
   }
   if (type == "class") {
@@ -98,6 +99,11 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
   out
 }
 
+# Errors name predict().
+predict_parts <- function(fit, ...) {
+  lapply(imputed_parts(fit), function(part) predict(part, ...))
+}
+
 # In the forms of predict.gibbs_ordinal().
 mixed_categories <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
@@ -112,10 +118,9 @@ mixed_categories <- function(object, newdata, type = NULL, interval = "none",
     ))
   }
   if (type == "class") check_single_outcomes(model_design(model)$response, call)
-  each <- lapply(
-    imputed_parts(object), stats::predict, newdata,
-    type = if (type == "class") "response" else type, interval = interval,
-    level = level, ...
+  each <- predict_parts(
+    object, newdata, type = if (type == "class") "response" else type,
+    interval = interval, level = level, ...
   )
   average <- function(tables) Reduce(`+`, tables) / length(tables)
   if (interval == "none") {
@@ -201,16 +206,19 @@ posterior_predict.gibbsite_imputed <- function(object, ..., ndraws = NULL) {
 #' @export
 bayes_R2.gibbsite_imputed <- function( # nolint: object_name_linter.
     object, ...) {
-  unlist(lapply(imputed_parts(object), bayes_R2, ...))
+  if (fits_categories(object)) {
+    return(NextMethod())
+  }
+  unlist(lapply(imputed_parts(object), function(part) bayes_R2(part, ...)))
 }
 
 #' @rdname imputed-fits
 #' @export
 residuals.gibbsite_imputed <- function(object, ...) {
-  if (has_own_functions(object)) {
+  if (has_own_functions(object) || fits_categories(object)) {
     return(NextMethod())
   }
-  each <- lapply(imputed_parts(object), stats::residuals, ...)
+  each <- lapply(imputed_parts(object), function(part) residuals(part, ...))
   Reduce(`+`, each) / length(each)
 }
 
