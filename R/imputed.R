@@ -90,6 +90,8 @@ mixed_prediction <- function(object, newdata, type = NULL, interval = "none",
   found <- mixed_spread(
     object, newdata, type, interval, level, ..., call = call
   )
+  # as `mean` has them
+  if (is.null(newdata)) found <- as_excluded(model, found)
   # of new observations the mean is that of their number of successes
   out <- cbind(
     mean = if (is.null(found$mean)) unname(mean) else found$mean,

@@ -152,6 +152,17 @@ test_that("fits of other models are combined", {
     unname(variance(fit)), unname(rowMeans(sapply(groups, variance)) +
       rowMeans((means - rowMeans(means))^2))
   )
+  # rows without a response have a prediction of NA, with an interval too
+  gaps <- lapply(sets, transform, y = replace(y, 3, NA))
+  fit <- combine_fits(
+    quiet_fits(gibbs_lm, y ~ x, na_action = "exclude", sets = gaps),
+    data = "imputed"
+  )
+  for (interval in c("mean", "prediction")) {
+    table <- predict(fit, interval = interval)
+    expect_identical(which(is.na(table$sd)), 3L)
+    expect_equal(table$mean, unname(predict(fit)))
+  }
   binary <- quiet_fits(gibbs_logistic, b ~ x)
   fit <- combine_fits(binary, data = "imputed")
   share <- predict(fit, type = "response", interval = "mean")
