@@ -52,7 +52,7 @@ check_by <- function(by, model, call) {
   )
 }
 
-abort_no_groups <- function(model, arg, must, call, hint = NULL) {
+abort_no_groups <- function(model, arg, must, call, hint = character()) {
   abort_argument(
     c("{.arg {arg}} must be {must}: a fit of {.code {short_call(model)}} has no
        groups.",
