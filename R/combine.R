@@ -35,7 +35,8 @@
 #' depend on the scale of the data, may differ. Where the numbers of draws
 #' differ, the first draws of each fit are used, and a message says so. The same
 #' seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
-#' [gibbs_logistic()], [mh_sample()] and [gibbs_sample()] are combined; their
+#' [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()],
+#' [gibbs_categorical()], [mh_sample()] and [gibbs_sample()] are combined; their
 #' methods are those of [imputed-fits].
 #'
 #' The imputations should be draws that use the response, as those of mice and
@@ -373,7 +374,7 @@ check_mixed_kinds <- function(fits, call) {
            combined.",
           x = if (model_algorithm(fit_part(fit, "model")) == "laplace") {
             "They are approximations at the mode of one data set."
-          } else if (!is_regression(fit)) {
+          } else {
             "Their components, topics or factors have no common numbers."
           },
           i = "Combine their predictions instead: average them over the fits."
@@ -402,6 +403,8 @@ check_same_models <- function(fits, call) {
           i = switch(what,
             prior = "Give the same call of the prior's function for all data
               sets.",
+            "levels of the response" = "They must be levels of the factor in
+              all data sets, in the same order.",
             "number of chains" =
               "Each data set must have as many draws as the others.",
             "stored quantities" = "Levels that some data sets lack must be
@@ -420,6 +423,9 @@ mixed_parts <- function(fit) {
   list(
     "model" = class(model),
     "formula" = if (regression) formula_words(fit),
+    "levels of the response" = if (regression) {
+      model_design(model)$response$levels
+    },
     "stored quantities" = model$columns,
     "link" = model$link,
     "log density" = if (is.function(model$log_density)) body(model$log_density),

@@ -110,8 +110,8 @@
 #' @seealso [compare()] for the coefficients of regressions,
 #'   [loo::loo_compare()] for other fits.
 #' @examples
-#' fits <- lapply(1:3, function(k) {
-#'   gibbs_gmm(faithful, k, draws = 500, burnin = 300, chains = 2, seed = 1,
+#' fits <- lapply(1:2, function(k) {
+#'   gibbs_gmm(faithful, k, draws = 400, burnin = 200, chains = 2, seed = 1,
 #'             progress = FALSE)
 #' })
 #' both <- compare_k(fits, seed = 1)

@@ -307,16 +307,6 @@ model_quantities.events_model <- function(model, state) {
   )
 }
 
-# ---- What a fit does not have ------------------------------------------------
-
-#' @exportS3Method
-model_unbounded.hlm_count_model <- function(model, given, call) {
-  abort_no_evidence(
-    model, "the deviations of the groups cannot be integrated out",
-    c("Compare fits by {.fn loo} or {.fn kfold}."), call
-  )
-}
-
 # ---- The density -------------------------------------------------------------
 
 #' @exportS3Method

@@ -62,7 +62,10 @@ half_bridge <- function(before, kept, ratios, call) {
   own <- at$own
   proposed <- at$proposed
   found <- if (any(proposed > -Inf) && any(own > -Inf)) {
-    optimal_bridge(own, proposed, length(kept))
+    # there is no root where the density of too many draws is 0 to rounding
+    tryCatch(
+      optimal_bridge(own, proposed, length(kept)), error = function(cnd) NULL
+    )
   }
   # if all shares underflow, the error is undefined
   if (!isTRUE(is.finite(found$se))) {

@@ -15,8 +15,9 @@
 #' - of [laplace_logistic()] and [laplace()] by Laplace's method, or corrected
 #'   by importance ([importance_check()]);
 #' - of [gibbs_lm()] with the hierarchical prior, [gibbs_hlm()],
-#'   [gibbs_logistic()] with and without groups, [gibbs_gmm()], [mh_sample()]
-#'   and [gibbs_sample()] by bridge sampling, with a standard error.
+#'   [gibbs_logistic()] with and without groups, [gibbs_count()] without groups,
+#'   [gibbs_gmm()], [mh_sample()] and [gibbs_sample()] by bridge sampling, with
+#'   a standard error. There may be several grouping factors, crossed or nested.
 #'
 #' The difference of two values is a log Bayes factor with its standard error.
 #'
@@ -74,9 +75,11 @@
 #' @section Random numbers: Bridge sampling draws on a stream of its own, which
 #' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
-#'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()], of
-#'   [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()] with the horseshoe
-#'   prior, of [gibbs_sample()] without `log_density`. `gibbsite_error_argument`
+#'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()],
+#'   [gibbs_ordinal()] and [gibbs_categorical()], of [gibbs_count()] and t
+#'   errors with groups, of [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()] with the
+#'   horseshoe prior, of [gibbs_sample()] without `log_density`; regressions are
+#'   compared by [loo::loo_compare()] then. `gibbsite_error_argument`
 #'   for too few draws, and in `anova()` for fits that are not Laplace
 #'   approximations of the same response or have no evidence.
 #'   `gibbsite_error_no_data` for a fit without its data.
@@ -405,6 +408,11 @@ Math.gibbsite_evidence <- function( # nolint: object_name_linter.
 #' missing entries of [gibbs_gmm()]. With groups in [gibbs_logistic()] the
 #' deviations of the groups are coordinates; with hundreds of groups the
 #' estimate needs many draws.
+#'
+#' With several grouping factors of [gibbs_hlm()] each draw and each proposal
+#' takes a sparse Cholesky factor of the order of the coefficients and all
+#' deviations: half a millisecond for a few dozen, several for a thousand.
+#' Thousands of crossed groups take long.
 #'
 #' For a mixture, \eqn{g} is the mean of the densities from which the Gibbs
 #' sampler draws weights, means and covariances at 400 of the draws

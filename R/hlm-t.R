@@ -167,12 +167,3 @@ model_fold.hlm_t_model <- function(model, held, by) {
 model_fold.hlm_crossed_t_model <- function(model, held, by) {
   fold_hlm_t(model, held, by)
 }
-
-#' @exportS3Method
-model_unbounded.hlm_t_model <- function(model, given, call) {
-  abort_no_evidence(
-    model, "with t errors the deviations of the groups cannot be integrated
-    out",
-    c("Compare fits by {.fn loo} or {.fn kfold}."), call
-  )
-}

@@ -61,16 +61,7 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
   check_no_more(...)
   model <- fit_part(object, "model")
   response <- model_response(model)
-  interval <- check_interval(interval, call)
-  if (interval == "prediction") {
-    kind <- category_words(response)
-    abort_argument(
-      c("{.arg interval} must be {.val none} or {.val mean} for {kind}: a new
-         category has no interval.",
-        i = "{.code type = \"response\"} has the probabilities of new ones."),
-      call = call
-    )
-  }
+  interval <- check_category_interval(interval, response, call)
   type <- check_prediction_type(type, interval, response, call)
   if (type == "link" && is_ordered(response)) {
     return(NextMethod())
@@ -96,6 +87,20 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
 #' @rdname predict.gibbs_ordinal
 #' @export
 predict.gibbs_categorical <- predict.gibbs_ordinal
+
+check_category_interval <- function(interval, response, call) {
+  interval <- check_interval(interval, call)
+  if (interval == "prediction") {
+    kind <- category_words(response)
+    abort_argument(
+      c("{.arg interval} must be {.val none} or {.val mean} for {kind}: a new
+         category has no interval.",
+        i = "{.code type = \"response\"} has the probabilities of new ones."),
+      call = call
+    )
+  }
+  interval
+}
 
 # The mean probabilities, rows x categories; with type "link" of categories
 # without an order the mean linear predictors.

@@ -3,12 +3,15 @@
 
 #' Regressions in insight, emmeans, marginaleffects, parsnip and others
 #'
-#' Fits of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] and
-#' [laplace_logistic()] by formula have methods for these packages.
+#' Fits of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
+#' [laplace_logistic()], [gibbs_count()], [gibbs_ordinal()] and
+#' [gibbs_categorical()] by formula have methods for these packages. The last
+#' two have no single expected response: where one is needed there is an error.
 #'
 #' - insight: `get_data()`, `find_formula()`, `get_parameters()`, `model_info()`
-#'   and others. bayestestR and performance build on them, for instance
-#'   `bayestestR::describe_posterior()`.
+#'   and others. The thresholds of [gibbs_ordinal()], the dispersion of
+#'   [gibbs_count()] and `nu` are auxiliary parameters. bayestestR and
+#'   performance build on them, for instance `bayestestR::describe_posterior()`.
 #' - emmeans: `emmeans()`, `contrast()`, `emtrends()` and `hpd.summary()` use
 #'   the draws of the coefficients. The means of a hierarchical regression are
 #'   those of its fixed effects.
@@ -246,7 +249,12 @@ find_parameters.gibbsite_fit <- function(x, effects = "all", component = "all",
     conditional = coefficients,
     random = grep("^(sd|cor)\\[", others, value = TRUE),
     sigma = intersect(others, "sigma"),
-    auxiliary = intersect(others, c("lambda", "tau", "nu"))
+    auxiliary = c(
+      intersect(others, c("lambda", "tau", "nu", "dispersion")),
+      if (is_ordered(model_response(model))) {
+        model$columns[threshold_columns(model)]
+      }
+    )
   )
   if (!is.null(parameters)) {
     out <- lapply(out, function(v) grep(parameters, v, value = TRUE))
@@ -291,9 +299,13 @@ get_parameters.gibbsite_fit <- function(x, effects = "fixed",
 model_info.gibbsite_fit <- function(x, ...) {
   out <- NextMethod()
   if (is_regression(x)) {
+    model <- fit_part(x, "model")
     out$is_bayesian <- TRUE
-    response <- model_design(fit_part(x, "model"))$response
-    out$is_bernoulli <- out$is_binomial && !identical(response$kind, "counts")
+    kind <- model_design(model)$response$kind
+    out$is_bernoulli <- out$is_binomial && !identical(kind, "counts")
+    # insight knows neither family by its name here
+    out$is_ordinal <- out$is_cumulative <- is_ordered(model_response(model))
+    out$is_linear <- inherits(model_response(model), "normal_response")
   }
   out
 }

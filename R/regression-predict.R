@@ -44,7 +44,7 @@ check_by <- function(by, model, call) {
     )
   }
   if (is.null(factors)) {
-    abort_no_groups(model, "by", "\"observation\"", call)
+    abort_no_groups(model, "by", "\"observation\"", call, no_groups_hint(model))
   }
   known <- c("observation", if (length(factors) == 1L) "group", factors)
   abort_expected(
@@ -52,11 +52,28 @@ check_by <- function(by, model, call) {
   )
 }
 
-abort_no_groups <- function(model, arg, must, call) {
+abort_no_groups <- function(model, arg, must, call, hint = character()) {
   abort_argument(
-    "{.arg {arg}} must be {must}: a fit of {.code {short_call(model)}} has no
-     groups.",
+    c("{.arg {arg}} must be {must}: a fit of {.code {short_call(model)}} has no
+       groups.",
+      stats::setNames(hint, rep("i", length(hint)))),
     call = call
+  )
+}
+
+# How to predict whole groups all the same.
+no_groups_hint <- function(model) {
+  others <- c(gibbs_lm = "gibbs_hlm", laplace_logistic = "gibbs_logistic")
+  name <- model$name
+  if (name %in% names(others)) name <- others[[name]]
+  c(
+    if (!is.null(model_response(model))) {
+      paste0(
+        "Fit a formula with groups: {.code ", name, "(y ~ x + (1 | g), data)}."
+      )
+    },
+    "Without group effects {.code kfold(fit, folds = g)} leaves out whole
+     groups, where {.code g} is the group of each observation."
   )
 }
 
@@ -335,7 +352,8 @@ check_prediction_type <- function(type, interval, response, call) {
 #' generator.
 #'
 #' `log_lik(by = )` a grouping factor is the log density of the responses of
-#' each group of the factor, with the deviations of this group integrated out:
+#' each group of the factor, with the deviations of this group integrated out
+#' (the marginal likelihood of the group):
 #' \eqn{\log \int p(y_j \mid u_j)\, p(u_j \mid \Sigma)\, du_j}{the log of the
 #' integral of p(y_j | u_j) p(u_j | Sigma) over u_j}. The deviations of other
 #' factors are those of the draw. All bars of the factor are integrated over

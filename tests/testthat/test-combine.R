@@ -7,6 +7,9 @@ completed_sets <- function(count = 3L) {
     data <- data.frame(x = rnorm(40), g = gl(5, 8))
     data$y <- 1 + 2 * data$x + rnorm(40)
     data$b <- as.integer(data$y > 1)
+    data$n <- round(exp(data$y / 2))
+    data$o <- cut(data$y, c(-Inf, 0, 2, Inf), labels = FALSE)
+    data$k <- factor(letters[data$o])
     lapply(seq_len(count), function(m) {
       transform(data, x = replace(x, 1:12, rnorm(12)))
     })
@@ -149,6 +152,17 @@ test_that("fits of other models are combined", {
     unname(variance(fit)), unname(rowMeans(sapply(groups, variance)) +
       rowMeans((means - rowMeans(means))^2))
   )
+  # rows without a response have a prediction of NA, with an interval too
+  gaps <- lapply(sets, transform, y = replace(y, 3, NA))
+  fit <- combine_fits(
+    quiet_fits(gibbs_lm, y ~ x, na_action = "exclude", sets = gaps),
+    data = "imputed"
+  )
+  for (interval in c("mean", "prediction")) {
+    table <- predict(fit, interval = interval)
+    expect_identical(which(is.na(table$sd)), 3L)
+    expect_equal(table$mean, unname(predict(fit)))
+  }
   binary <- quiet_fits(gibbs_logistic, b ~ x)
   fit <- combine_fits(binary, data = "imputed")
   share <- predict(fit, type = "response", interval = "mean")
@@ -173,6 +187,97 @@ test_that("fits of other models are combined", {
     predict(combine_fits(own, data = "imputed"), line),
     rowMeans(sapply(own, predict, line))
   )
+})
+
+test_that("fits of counts and of categories are combined", {
+  skip_long()
+  set <- rep(1:3, each = 400)
+  rates <- quiet_fits(gibbs_count, n ~ x + (1 | g), family = "negbinomial")
+  fit <- combine_fits(rates, data = "imputed")
+  expect_equal(
+    predict(fit, type = "response"),
+    rowMeans(sapply(rates, predict, type = "response"))
+  )
+  new <- data.frame(x = 1, g = 2)
+  ends <- predict(fit, new, type = "response", interval = "prediction")
+  each <- sapply(rates, function(one) {
+    predict(one, new, type = "response", interval = "prediction")$mean
+  })
+  expect_equal(ends$mean, mean(each))
+  drawn <- posterior_epred(fit, newdata = new)
+  expect_identical(dim(drawn), c(1200L, 1L))
+  expect_equal(drawn[set == 2, 1], posterior_epred(rates[[2]], new)[, 1])
+  middle <- predict(fit, new, type = "response", interval = "mean")
+  expect_equal(middle$sd, sd(drawn))
+  expect_equal(
+    residuals(fit), rowMeans(sapply(rates, residuals))
+  )
+
+  makers <- list(ordinal = gibbs_ordinal, categorical = gibbs_categorical)
+  for (name in names(makers)) {
+    formula <- if (name == "ordinal") o ~ x + (1 | g) else k ~ x + (1 | g)
+    fits <- quiet_fits(makers[[name]], formula)
+    fit <- combine_fits(fits, data = "imputed")
+    expect_s3_class(fit, c("gibbsite_imputed", paste0("gibbs_", name)),
+                    exact = FALSE)
+    shares <- predict(fit, type = "response")
+    each <- lapply(fits, predict, type = "response")
+    expect_equal(shares, Reduce(`+`, each) / 3)
+    expect_equal(unname(rowSums(shares)), rep(1, nrow(shares)))
+    expect_identical(
+      unname(as.character(predict(fit, type = "class"))),
+      colnames(shares)[max.col(shares, "first")]
+    )
+    drawn <- posterior_epred(fit)
+    expect_identical(dim(drawn), c(1200L, dim(shares)))
+    expect_identical(dimnames(drawn), dimnames(posterior_epred(fits[[1]])))
+    expect_identical(
+      unname(drawn[set == 3, , ]), unname(posterior_epred(fits[[3]])[, , ])
+    )
+    table <- predict(fit, type = "response", interval = "mean", level = 0.8)
+    expect_identical(
+      table[c("row", "category")],
+      predict(fits[[1]], type = "response", interval = "mean")[
+        c("row", "category")
+      ]
+    )
+    expect_equal(table$mean, c(t(unname(shares))))
+    own <- table[table$category == colnames(shares)[[2]], ]
+    expect_equal(own$sd, unname(apply(drawn[, , 2], 2, sd)))
+    expect_equal(
+      own$lower, unname(apply(drawn[, , 2], 2, quantile, 0.1))
+    )
+    link <- predict(fit, type = "link", interval = "mean")
+    expect_true(all(link$lower < link$upper))
+    few <- posterior_predict(fit, ndraws = 6)
+    expect_identical(dim(few), c(6L, nrow(shares)))
+    # tidy() and summary() have every column
+    expect_output(print(fit), "missing information")
+    measures <- summary(fit)
+    expect_equal(
+      measures$mean[match("sd[1,1]", measures$variable)],
+      if (name == "ordinal") mean(as.matrix(fit)[, "sd[1,1]"]) else NA_real_
+    )
+    expect_identical(tidy(fit)$term, tidy(fits[[1]])$term)
+    expect_identical(nrow(augment(fit)), nrow(shares))
+    expect_gibbsite_error(class = "gibbsite_error_argument", {
+      predict(fit, interval = "prediction")
+      residuals(fit)
+      bayes_R2(fit)
+      predict(fit, type = "probability")
+      predict(fit, level = 2)
+    })
+    expect_error(loo::loo(fit), class = "gibbsite_error_imputed")
+    expect_error(log_evidence(fit), class = "gibbsite_error_imputed")
+  }
+  # other names of the categories
+  other <- transform(completed_sets()[[2]], k = factor(
+    k, labels = c("p", "q", "r")
+  ))
+  other <- suppressWarnings(gibbs_categorical(
+    k ~ x + (1 | g), other, draws = 200, burnin = 100, chains = 1, seed = 1
+  ))
+  expect_gibbsite_error(combine_fits(fits[[1]], other, data = "imputed"))
 })
 
 test_that("fits come in any form, and the result is saved and printed", {
@@ -261,10 +366,7 @@ test_that("fits that do not agree are not combined", {
   })
   gmm <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 10, burnin = 5,
                                     chains = 1, seed = 1, progress = FALSE))
-  counts <- suppressWarnings(gibbs_count(
-    carb ~ wt, mtcars, draws = 10, burnin = 5, chains = 1, seed = 1,
-    progress = FALSE
-  ))
+  mode <- quietly(laplace_logistic(am ~ wt, mtcars, draws = 10, seed = 1))
   expect_gibbsite_error(combine_fits(gmm, gmm, data = "imputed"))
-  expect_gibbsite_error(combine_fits(counts, counts, data = "imputed"))
+  expect_gibbsite_error(combine_fits(mode, mode, data = "imputed"))
 })

@@ -301,7 +301,7 @@ test_that("fixed and random effects of a regression are integrated out", {
     draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
     points <- known$points(draws)
     at <- gibbsite:::hlm_at_points(
-      attr(fit, "model"), points[, -ncol(points), drop = FALSE]
+      attr(fit, "model")$data, points[, -ncol(points), drop = FALSE]
     )
     cor <- if (bar == "|") draws[, "cor[2,1]"] else c(0, 0, 0)
     slow <- vapply(1:3, function(s) {
@@ -362,8 +362,180 @@ test_that("the joint density of a logistic regression with slopes by group", {
       4 * sum(log(diag(root)))
   }, 0)
   points <- known$points(draws)
-  at <- gibbsite:::hlm_at_points(attr(fit, "model"), points[, 3:5])
+  at <- gibbsite:::hlm_at_points(attr(fit, "model")$data, points[, 3:5])
   expect_equal(known$log_density(points) - at$log_prior, slow)
+})
+
+# ---- several bars ------------------------------------------------------------
+
+bars_grid <- function(seed = 2) {
+  d <- data.frame(a = rep(1:3, each = 4), b = rep(1:4, 3))
+  d$inner <- paste(d$a, (d$b + 1) %/% 2)
+  d$v <- rep(c(1, 2, 0.5), 4)
+  d$y <- withr::with_seed(seed, c(0, 2, 1)[d$a] + c(-1, 0, 1, 0.5)[d$b] +
+                            rnorm(12, 0, 0.7))
+  d
+}
+
+# log p(y) of y ~ 1 + (1 | one) + (1 | two), by sums over the logs of the
+# standard deviations. The prior is `bars_prior`.
+bars_prior <- hlm_prior(
+  df = 3, scale = 2, nu0 = 6, sigma0 = 1, intercept_mean = 1, intercept_sd = 2
+)
+bars_evidence <- function(y, one, two, v = rep(1, length(y)), known = FALSE) {
+  prior <- function(u) log(2) + dt(exp(u) / 2, 3, log = TRUE) - log(2) + u
+  step <- 0.4
+  u <- seq(-8, 5, step)
+  w <- if (known) 0 else seq(-2, 1.8, 0.2)
+  noise <- if (known) 0 else {
+    dgamma(exp(-2 * w), 3, 3, log = TRUE) - 2 * w + log(2 * 0.2)
+  }
+  groups <- list(outer(one, one, "=="), outer(two, two, "=="))
+  values <- vapply(seq_along(w), function(i) {
+    rest <- 4 + diag(exp(2 * w[[i]]) / v)
+    log_sum(outer(u, u, Vectorize(function(a, b) {
+      total <- rest + exp(2 * a) * groups[[1]] + exp(2 * b) * groups[[2]]
+      log_normal(y, 1, total) + prior(a) + prior(b)
+    }))) + noise[[i]]
+  }, 0)
+  log_sum(values) + 2 * log(step)
+}
+
+test_that("several bars have the evidence of quadrature over the variances", {
+  skip_long()
+  d <- bars_grid()
+  cases <- list(
+    crossed = list(y ~ 1 + (1 | a) + (1 | b), d$b),
+    nested = list(y ~ 1 + (1 | a / b), interaction(d$a, d$b)),
+    weights = list(y ~ 1 + (1 | a) + (1 | inner), d$inner, weights = d$v),
+    # the same groups twice
+    redundant = list(y ~ 1 + (1 | a) + (1 | factor(a)), d$a),
+    known = list(y ~ 1 + (1 | a) + (1 | b), d$b, se = 1 / sqrt(d$v))
+  )
+  for (name in if (is_extended()) names(cases) else names(cases)[c(1, 2, 5)]) {
+    case <- cases[[name]]
+    fit <- quick(gibbs_hlm, case[[1]], d, bars_prior,
+                 draws = fast_or(300, 1500), weights = case$weights,
+                 se = case$se)
+    v <- if (name %in% c("weights", "known")) d$v else rep(1, 12)
+    exact <- bars_evidence(d$y, d$a, case[[2]], v, name == "known")
+    expect_evidence(fit, exact)
+  }
+})
+
+test_that("the density of several bars is that of all responses, dense", {
+  d <- bars_grid()
+  d$x <- d$b - 2.5
+  # a zero in a bar
+  d$x[[3]] <- 0
+  offset <- seq_len(12) / 10
+  fit <- quick(gibbs_hlm, y ~ x + (1 + x | a) + (x || b), d, draws = 20,
+               weights = d$v, offset = offset)
+  prior <- prior_summary(fit)
+  known <- unbounded(fit)
+  draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 10, 20), ]
+  x <- model.matrix(~ x, d)
+  points <- known$points(draws)
+  expect_identical(dim(points), c(3L, 6L))
+  bars <- attr(fit, "model")$data$bars
+  log_prior <- gibbsite:::hlm_at_points(bars[[1]], points[, 1:3])$log_prior +
+    gibbsite:::hlm_at_points(bars[[2]], points[, 4:5])$log_prior
+  slow <- vapply(1:3, function(s) {
+    one <- draws[s, ]
+    first <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
+    second <- diag(one[6:7]^2)
+    of_b <- x %*% second %*% t(x) * outer(d$b, d$b, "==")
+    middle <- c(0, weighted.mean(d$x, d$v))
+    about <- x - rep(middle, each = 12)
+    sd <- c(prior$intercept_sd, prior$slope_sd)
+    total <- about %*% (sd^2 * t(about)) + diag(one[["sigma"]]^2 / d$v) + of_b +
+      x %*% first %*% t(x) * outer(d$a, d$a, "==")
+    mean <- drop(about %*% c(prior$intercept_mean, prior$slope_mean))
+    log_normal(d$y, offset + mean, total) +
+      dgamma(one[["sigma"]]^-2, prior$nu0 / 2,
+             prior$nu0 * prior$sigma0^2 / 2, log = TRUE) -
+      2 * log(one[["sigma"]])
+  }, 0)
+  expect_equal(known$log_density(points) - log_prior, slow)
+  # far out too, where rounding leaves no factor
+  far <- known$log_density(points + rep(c(rep(0, 5), 30), each = 3))
+  expect_true(all(far < -1e6))
+})
+
+test_that("one bar is a case of several", {
+  d <- bars_grid()
+  fit <- quick(gibbs_hlm, y ~ b + (1 + b | a), d, bars_prior, draws = 20,
+               weights = d$v)
+  model <- attr(fit, "model")
+  bars <- gibbsite:::with_bars(model$frame)
+  several <- gibbsite:::hlm_crossed_model(bars, bars_prior, NULL)
+  known <- unbounded(fit)
+  points <- known$points(gibbsite:::model_matrices(fit)[[1]])
+  other <- gibbsite:::model_unbounded(several, NULL, NULL)
+  expect_equal(other$log_density(points), known$log_density(points))
+})
+
+test_that("a logistic regression with crossed groups has its evidence", {
+  skip_long()
+  d <- data.frame(
+    y = c(1, 1, 0, 1, 0, 1, 1, 0), a = rep(1:2, each = 4), b = rep(1:2, 4)
+  )
+  prior <- logistic_prior(group_df = 3, group_scale = 1)
+  m <- 25
+  v <- seq(-5, 5, length.out = m)
+  weight <- dnorm(v) * (v[2] - v[1])
+  for (link in c("logit", "probit")) {
+    fit <- quick(gibbs_logistic, y ~ 0 + (1 | a) + (1 | b), d, prior,
+                 draws = 2000, link = link)
+    share <- c(logit = plogis, probit = pnorm)[[link]]
+    # given the deviations of a, those of b are independent
+    given <- function(one, two) {
+      cell <- function(i, j) {
+        y <- d$y[d$a == i & d$b == j]
+        p <- share(outer(one * v, two * v, `+`))
+        p^sum(y) * (1 - p)^sum(1 - y)
+      }
+      each <- lapply(1:2, function(j) {
+        first <- cell(1, j) * rep(weight, each = m)
+        tcrossprod(first, cell(2, j))
+      })
+      log(sum(outer(weight, weight) * each[[1]] * each[[2]]))
+    }
+    u <- seq(-7, 4, 0.4)
+    density <- log(2) + dt(exp(u), 3, log = TRUE) + u
+    values <- outer(exp(u), exp(u), Vectorize(given)) +
+      outer(density, density, `+`)
+    expect_evidence(fit, log_sum(values) + 2 * log(0.4))
+  }
+})
+
+test_that("the joint density of a logistic regression with several bars", {
+  data <- transform(mtcars, g = rep(1:4, 8), h = rep(1:2, each = 16),
+                    wt = wt - 3)
+  fit <- quick(gibbs_logistic, cbind(am + 1, 2 - am) ~ wt + (1 + wt | g) +
+                 (1 | h), data, draws = 50, offset = rep(0.1, 32))
+  prior <- prior_summary(fit)
+  known <- unbounded(fit)
+  draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
+  x <- cbind(1, data$wt)
+  slow <- vapply(1:3, function(s) {
+    one <- draws[s, ]
+    covariance <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
+    u <- matrix(one[paste0("u[1,", 1:2, ",", rep(1:4, each = 2), "]")], 2)
+    other <- one[c("u[2,1,1]", "u[2,1,2]")]
+    w <- one[1:2] + u[, data$g]
+    share <- plogis(0.1 + rowSums(x * t(w)) + other[data$h])
+    sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
+      sum(dnorm(one[1:2], 0, sqrt(prior$slope_variance), log = TRUE)) +
+      sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
+      4 * sum(log(diag(chol(covariance)))) +
+      sum(dnorm(other / one[["sd[2,1]"]], log = TRUE))
+  }, 0)
+  points <- known$points(draws)
+  bars <- attr(fit, "model")$data$bars
+  log_prior <- gibbsite:::hlm_at_points(bars[[1]], points[, 3:5])$log_prior +
+    gibbsite:::hlm_at_points(bars[[2]], points[, 6, drop = FALSE])$log_prior
+  expect_equal(known$log_density(points) - log_prior, slow)
 })
 
 # ---- mixtures ----------------------------------------------------------------
@@ -894,12 +1066,26 @@ test_that("fits without evidence are errors that say what to use", {
   factors <- quick(gibbs_bmf, ratings, 1, draws = 20)
   blocks <- quick(gibbs_sample, list(a = function(state) rnorm(1)), list(a = 0),
                   draws = 20)
+  counted <- quick(gibbs_count, carb ~ 1 + (1 | cyl), mtcars, draws = 20)
+  ordered <- quick(gibbs_ordinal, factor(gear, ordered = TRUE) ~ 1 + (1 | cyl),
+                   mtcars, draws = 20)
+  classes <- quick(gibbs_categorical, factor(gear) ~ 1 + (1 | cyl) + (1 | am),
+                   mtcars, draws = 20)
   expect_gibbsite_error(class = "gibbsite_error_no_evidence", {
     log_evidence(horseshoe)
     log_evidence(topics)
     log_evidence(factors)
     log_evidence(blocks)
+    log_evidence(counted)
+    log_evidence(ordered)
+    log_evidence(classes)
   })
+  # a density that rounding makes 0 at most of the draws
+  points <- list(withr::with_seed(1, matrix(rnorm(100))))
+  expect_error(
+    normal_bridge(points, function(x) ifelse(x[, 1] > 1, 0, -Inf)),
+    class = "gibbsite_error_evidence"
+  )
   fit <- quick(gibbs_lm, mpg ~ wt, mtcars, draws = 20)
   few <- quick(gibbs_lm, mpg ~ wt + qsec + hp, mtcars, draws = 4)
   density <- function(x) sum(dnorm(x, log = TRUE))

@@ -91,6 +91,38 @@ test_that("the density of a group is the integral over its deviation", {
   }
 })
 
+test_that("the density of a group of one bar is the same integral", {
+  d <- group_data()
+  fits <- list(
+    normal = group_fit(gibbs_hlm, y ~ x + (1 | a)),
+    t = group_fit(gibbs_hlm, y ~ x + (1 | a), errors = "t"),
+    logit = group_fit(gibbs_logistic, hit ~ x + (1 | a)),
+    negbinomial = group_fit(gibbs_count, n ~ x + (1 | a)),
+    ordered = group_fit(gibbs_ordinal, o ~ x + (1 | a))
+  )
+  for (name in names(fits)) {
+    fit <- fits[[name]]
+    model <- attr(fit, "model")
+    response <- gibbsite:::model_response(model)
+    draw <- as.matrix(fit)[40, , drop = FALSE]
+    sd <- draw[[grep("^sd\\[", colnames(draw))]]
+    eta <- posterior_linpred(fit, re_formula = NA)[40, ]
+    scale <- gibbsite:::response_scale(response, draw)
+    found <- log_lik(fit, by = "group")[40, ]
+    for (j in 1:5) {
+      i <- which(d$a == letters[[j]])
+      frame <- gibbsite:::frame_rows(model$frame, i)
+      integral <- integrate(Vectorize(function(u) {
+        own <- gibbsite:::response_log_lik(
+          response, t(unname(eta[i]) + u), frame, scale
+        )
+        exp(sum(own) - found[[j]]) * dnorm(u, 0, sd)
+      }), -10 * sd, 10 * sd, rel.tol = 1e-9, subdivisions = 2000L)
+      expect_equal(log(integral$value), 0, tolerance = 1e-6, label = name)
+    }
+  }
+})
+
 test_that("the density of a group's normal responses is exact", {
   d <- group_data()
   fit <- group_fit(

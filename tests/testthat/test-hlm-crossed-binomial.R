@@ -275,7 +275,6 @@ test_that("effects are lists by factor", {
   # the responses have no standard deviation
   expect_identical(nlme::VarCorr(fit)$group, c("a", "a", "a", "b"))
   expect_gibbsite_error(log_lik(fit, by = "group"))
-  expect_gibbsite_error(log_evidence(fit), class = "gibbsite_error_no_evidence")
 })
 
 test_that("an observation left out is predicted as by a fit without it", {

@@ -190,6 +190,44 @@ test_that("insight knows the family and the sampler", {
     expect_identical(info$is_trial, name == "laplace")
     expect_identical(info$link_function, family(fits[[name]])$link)
   }
+  others <- list(
+    student = client_fit(gibbs_lm, mpg ~ wt, cars, errors = "t"),
+    students = client_fit(gibbs_hlm, mpg ~ wt + (1 | cyl), cars, errors = "t"),
+    poisson = client_fit(gibbs_count, carb ~ wt, cars),
+    negbinomial = client_fit(
+      gibbs_count, carb ~ wt + (1 | gear), cars, family = "negbinomial"
+    ),
+    ordinal = client_fit(gibbs_ordinal, ordered(carb) ~ wt, cars),
+    ordinals = client_fit(
+      gibbs_ordinal, ordered(carb) ~ wt + (1 | cyl), cars
+    ),
+    categories = client_fit(gibbs_categorical, cyl ~ wt, cars)
+  )
+  # as insight has fits of rstanarm and brms, and t errors with normal ones
+  known <- list(
+    student = "is_linear", students = c("is_linear", "is_mixed"),
+    poisson = c("is_count", "is_poisson"),
+    negbinomial = c("is_count", "is_negbin", "is_mixed"),
+    ordinal = c("is_probit", "is_ordinal", "is_cumulative"),
+    ordinals = c("is_probit", "is_ordinal", "is_cumulative", "is_mixed"),
+    categories = c("is_logit", "is_multinomial", "is_categorical")
+  )
+  for (name in names(others)) {
+    info <- insight::model_info(others[[name]])
+    expect_setequal(
+      names(Filter(isTRUE, info)), c("is_bayesian", known[[name]])
+    )
+    expect_identical(info$n_obs, 32L)
+  }
+  further <- function(name) {
+    insight::find_parameters(others[[name]], component = "auxiliary")$auxiliary
+  }
+  expect_identical(further("student"), c("nu", "lambda"))
+  expect_identical(further("negbinomial"), "dispersion")
+  expect_identical(further("ordinals"), sprintf("theta[%d]", 1:5))
+  expect_identical(
+    insight::find_parameters(others$ordinal)$conditional, "wt"
+  )
   expect_identical(insight::find_random(fits$hlm), list(random = "Chick"))
   expect_null(insight::find_random(fits$lm))
   groups <- client_fit(gibbs_hlm, mpg ~ wt + (1 | cyl:am), cars)
