@@ -99,7 +99,8 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
   if (interval == "mean") {
     draw <- if (type == "link") posterior_linpred else posterior_epred
     drawn <- unname(draw(object, newdata = newdata, ...))
-    return(draws_table(drawn, tails)[c("sd", "lower", "upper")])
+    table <- draws_table(normal_response(), list(mean = drawn), tails)
+    return(table[c("sd", "lower", "upper")])
   }
   eta <- unname(posterior_linpred(object, newdata = newdata, ...))
   size <- response_size(

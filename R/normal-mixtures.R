@@ -1,19 +1,19 @@
 # Summaries of columns of draws, and of mixtures of normal distributions over the
 # draws, for intervals of predictions.
 
-# A data frame with a row for each column of `mean`: mean, sd, lower and upper of
+# A data frame with a row for each column of `mean`, a matrix or the moments of
+# predictor_moments() that stand for one: mean, sd, lower and upper of
 # the mixture of N(mean[s, ], sd[s, ]^2) over the draws s; sd: draws x columns, or
 # a number for each draw. sd, lower and upper are NA for a column with an unknown
 # mean or without finite variances. tails: NULL for mean and sd alone.
 mixture_table <- function(mean, sd, tails) {
-  moments <- column_moments(mean)
+  at <- if (is.list(mean)) mean else list(mean = mean)
+  found <- predicted_columns(normal_response(), at, tails, sd)
   within <- colMeans(cbind(sd^2))
   within[!is.finite(within)] <- NA
-  between <- moments$squares / max(1, nrow(mean) - 1)
-  out <- data.frame(mean = moments$mean, sd = sqrt(between + within))
-  if (is.null(tails)) out else cbind(out, two_ends(mixture_quantiles(
-    mean, sd, tails
-  )))
+  between <- found$squares / max(1, draws_in(at) - 1)
+  out <- data.frame(mean = found$mean, sd = sqrt(between + within))
+  if (is.null(tails)) out else cbind(out, two_ends(found$quantiles))
 }
 
 two_ends <- function(quantiles) {

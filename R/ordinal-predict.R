@@ -165,7 +165,9 @@ ordered_shares <- function(fit, rows) {
   for (block in row_blocks(n, nrow(draws), most = 1e6)) {
     i <- order[block]
     if (length(i) == 0L || anyNA(i)) next
-    at <- predictor_moments(model, draws, rows_at_places(rows, i))
+    at <- with_mean(
+      predictor_moments(model, draws, rows_at_places(rows, i))
+    )
     wide <- sqrt(1 + (at$sd %||% 0)^2)
     for (k in seq_along(response$levels)) {
       out[i, k] <- colMeans(between(
@@ -196,7 +198,9 @@ category_intervals <- function(fit, rows, level, call, type = "response") {
       row = names, category = factor(
         rep(levels[[k]], n), levels = levels, ordered = is_ordered(response)
       ),
-      draws_table(values, central_tails(level)), stringsAsFactors = FALSE
+      draws_table(
+        normal_response(), list(mean = values), central_tails(level)
+      ), stringsAsFactors = FALSE
     )
   })
   out <- do.call(rbind, tables)

@@ -19,9 +19,53 @@ predictor_at_draws.default <- function(model, draws, rows) {
   eta
 }
 
+# The mean of a dense design is left to predicted_columns(). The coefficients are
+# the first columns of the draws.
 #' @exportS3Method
 predictor_moments.default <- function(model, draws, rows) {
-  list(mean = unname(predictor_at_draws(model, draws, rows)), sd = NULL)
+  if (is.matrix(rows$x)) {
+    offset <- rows$offset
+    list(
+      x = rows$x, w = draws, offset = if (!is.null(offset)) as.double(offset)
+    )
+  } else {
+    list(mean = unname(predictor_at_draws(model, draws, rows)))
+  }
+}
+
+# The same with its mean. at: of predictor_moments().
+with_mean <- function(at) {
+  if (is.null(at$mean)) {
+    columns <- seq_len(ncol(at$x))
+    at$mean <- linear_predictors(
+      at$x, at$w[, columns, drop = FALSE], at$offset
+    )
+    if (anyNA(at$mean)) at$mean[is.nan(at$mean)] <- NA_real_
+  }
+  at
+}
+
+draws_in <- function(at) nrow(at$w %||% at$mean)
+
+# list(mean, squares, quantiles) of the expected responses of the rows over the
+# draws, the first two as column_moments(), the third probs x rows; at: of
+# predictor_moments(), without sd. sd: NULL, or a number for each draw: quantiles
+# are those of normal distributions with these about the responses.
+predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
+  if (is.null(at$x) || is.matrix(sd)) {
+    values <- response_mean(response, with_mean(at)$mean)
+    quantiles <- if (length(probs) == 0L) {
+      NULL
+    } else if (is.null(sd)) {
+      column_quantiles(values, probs)
+    } else {
+      mixture_quantiles(values, sd, probs)
+    }
+    return(c(column_moments(values), list(quantiles = quantiles)))
+  }
+  links <- c("identity", "logit", "probit", "log")
+  at$link <- match(response$link %||% "identity", links) - 1
+  .Call(C_predicted_columns, at, sd, as.double(probs))
 }
 
 # "observation", or the name of a grouping factor.
@@ -99,7 +143,7 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
     } else {
       mean_responses(response, at, tails)
     }
-    if (linear) out$mean <- colMeans(moments(mean_draw)$mean)
+    if (linear) out$mean <- colMeans(with_mean(moments(mean_draw))$mean)
     out
   })
   out <- do.call(rbind, parts)
@@ -115,7 +159,7 @@ mean_responses <- function(response, at, tails) {
     return(data.frame(mean = mean_over_draws(response, at)))
   }
   if (is.null(at$sd)) {
-    return(draws_table(response_mean(response, at$mean), tails))
+    return(draws_table(response, at, tails))
   }
   values <- response_moments(response, at$mean, at$sd)
   ends <- mixture_quantiles(at$mean, at$sd, tails)
@@ -125,12 +169,12 @@ mean_responses <- function(response, at, tails) {
   )
 }
 
-# As mixture_table(), of draws.
-draws_table <- function(values, tails) {
-  moments <- column_moments(values)
+# As mixture_table(), of expected responses that are known given a draw.
+draws_table <- function(response, at, tails) {
+  found <- predicted_columns(response, at, tails)
   data.frame(
-    mean = moments$mean, sd = sqrt(moments$squares / (nrow(values) - 1)),
-    two_ends(column_quantiles(values, tails))
+    mean = found$mean, sd = sqrt(found$squares / (draws_in(at) - 1)),
+    two_ends(found$quantiles)
   )
 }
 

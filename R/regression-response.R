@@ -353,8 +353,7 @@ response_variance.binomial_response <- function(response, eta, scale) {
 }
 
 # A data frame with mean, sd, lower and upper of a new observation in each row.
-# at: list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
-# matrices; sd NULL for 0.
+# at: of predictor_moments().
 new_observations <- function(response, at, size, scale, tails) {
   UseMethod("new_observations")
 }
@@ -367,17 +366,17 @@ new_observations.normal_response <- function(response, at, size, scale, tails) {
   } else {
     outer(scale, 1 / sqrt(size))
   }
-  mixture_table(at$mean, sd, tails)
+  mixture_table(at, sd, tails)
 }
 #' @exportS3Method
 new_observations.binomial_response <- function(response, at, size, scale,
                                                tails) {
-  trials <- size %||% rep(1, ncol(at$mean))
-  if (all(trials == 1)) {
+  if (is.null(size) || all(size == 1)) {
     return(single_outcomes(response, at, tails))
   }
+  at <- with_mean(at)
   z <- normal_points(nrow(at$mean))
-  table <- vapply(seq_along(trials), function(i) {
+  table <- vapply(seq_along(size), function(i) {
     eta <- at$mean[, i]
     if (any(at$sd[, i] > 0, na.rm = TRUE)) {
       eta <- eta + outer(at$sd[, i], z)
@@ -388,7 +387,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
     )
     p <- mean(own$mean)
     variance <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)$sd^2
-    m <- trials[[i]]
+    m <- size[[i]]
     c(
       m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),
       binomial_quantiles(share, m, tails)
@@ -402,11 +401,11 @@ new_observations.binomial_response <- function(response, at, size, scale,
 # The means over the draws of the expected responses; at: as in
 # new_observations().
 mean_over_draws <- function(response, at) {
-  column_moments(if (is.null(at$sd)) {
-    response_mean(response, at$mean)
-  } else {
-    response_moments(response, at$mean, at$sd, spread = FALSE)$mean
-  })$mean
+  if (is.null(at$sd)) {
+    return(predicted_columns(response, at)$mean)
+  }
+  values <- response_moments(response, at$mean, at$sd, spread = FALSE)
+  column_moments(values$mean)$mean
 }
 
 # Of one trial each: a success has the probability `mean`.
