@@ -9,7 +9,7 @@
 mixture_table <- function(mean, sd, tails) {
   at <- if (is.list(mean)) mean else list(mean = mean)
   found <- predicted_columns(normal_response(), at, tails, sd)
-  within <- colMeans(cbind(sd^2))
+  within <- if (is.matrix(sd)) colMeans(sd^2) else colMeans(cbind(sd^2))
   within[!is.finite(within)] <- NA
   between <- found$squares / max(1, draws_in(at) - 1)
   out <- data.frame(mean = found$mean, sd = sqrt(between + within))
@@ -58,9 +58,12 @@ normal_points <- function(draws) {
 
 # pnorm(high) - pnorm(low), on the side of the smaller tail.
 between <- function(low, high) {
-  flip <- low > 0
-  stats::pnorm(ifelse(flip, -low, high)) -
-    stats::pnorm(ifelse(flip, -high, low))
+  flip <- which(low > 0)
+  from <- low
+  to <- high
+  from[flip] <- -high[flip]
+  to[flip] <- -low[flip]
+  stats::pnorm(to) - stats::pnorm(from)
 }
 
 # Its logarithm.
