@@ -1,21 +1,6 @@
 # Summaries of columns of draws, and of mixtures of normal distributions over the
 # draws, for intervals of predictions.
 
-# A data frame with a row for each column of `mean`, a matrix or the moments of
-# predictor_moments() that stand for one: mean, sd, lower and upper of
-# the mixture of N(mean[s, ], sd[s, ]^2) over the draws s; sd: draws x columns, or
-# a number for each draw. sd, lower and upper are NA for a column with an unknown
-# mean or without finite variances. tails: NULL for mean and sd alone.
-mixture_table <- function(mean, sd, tails) {
-  at <- if (is.list(mean)) mean else list(mean = mean)
-  found <- predicted_columns(normal_response(), at, tails, sd)
-  within <- if (is.matrix(sd)) colMeans(sd^2) else colMeans(cbind(sd^2))
-  within[!is.finite(within)] <- NA
-  between <- found$squares / max(1, draws_in(at) - 1)
-  out <- data.frame(mean = found$mean, sd = sqrt(between + within))
-  if (is.null(tails)) out else cbind(out, two_ends(found$quantiles))
-}
-
 two_ends <- function(quantiles) {
   data.frame(lower = quantiles[1L, ], upper = quantiles[2L, ])
 }

@@ -33,41 +33,6 @@ predictor_moments.default <- function(model, draws, rows) {
   }
 }
 
-# The same with its mean. at: of predictor_moments().
-with_mean <- function(at) {
-  if (is.null(at$mean)) {
-    columns <- seq_len(ncol(at$x))
-    at$mean <- linear_predictors(
-      at$x, at$w[, columns, drop = FALSE], at$offset
-    )
-    if (anyNA(at$mean)) at$mean[is.nan(at$mean)] <- NA_real_
-  }
-  at
-}
-
-draws_in <- function(at) nrow(at$w %||% at$mean)
-
-# list(mean, squares, quantiles) of the expected responses of the rows over the
-# draws, the first two as column_moments(), the third probs x rows; at: of
-# predictor_moments(), without sd. sd: NULL, or a number for each draw: quantiles
-# are those of normal distributions with these about the responses.
-predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
-  if (is.null(at$x) || is.matrix(sd)) {
-    values <- response_mean(response, with_mean(at)$mean)
-    quantiles <- if (length(probs) == 0L) {
-      NULL
-    } else if (is.null(sd)) {
-      column_quantiles(values, probs)
-    } else {
-      mixture_quantiles(values, sd, probs)
-    }
-    return(c(column_moments(values), list(quantiles = quantiles)))
-  }
-  links <- c("identity", "logit", "probit", "log")
-  at$link <- match(response$link %||% "identity", links) - 1
-  .Call(C_predicted_columns, at, sd, as.double(probs))
-}
-
 # "observation", or the name of a grouping factor.
 check_by <- function(by, model, call) {
   by <- check_string(by, arg = "by", call = call)

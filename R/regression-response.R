@@ -516,6 +516,58 @@ check_known_levels <- function(y, levels, call) {
   }
 }
 
+# ---- Summaries over the draws ------------------------------------------------
+
+# `at` of predictor_moments() with its mean.
+with_mean <- function(at) {
+  if (is.null(at$mean)) {
+    columns <- seq_len(ncol(at$x))
+    at$mean <- linear_predictors(
+      at$x, at$w[, columns, drop = FALSE], at$offset
+    )
+    if (anyNA(at$mean)) at$mean[is.nan(at$mean)] <- NA_real_
+  }
+  at
+}
+
+draws_in <- function(at) nrow(at$w %||% at$mean)
+
+# list(mean, squares, quantiles) of the expected responses of the rows over the
+# draws, the first two as column_moments(), the third probs x rows; at: of
+# predictor_moments(), without sd. sd: NULL, or a number for each draw: quantiles
+# are those of normal distributions with these about the responses.
+predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
+  if (is.null(at$x) || is.matrix(sd)) {
+    values <- response_mean(response, with_mean(at)$mean)
+    quantiles <- if (length(probs) == 0L) {
+      NULL
+    } else if (is.null(sd)) {
+      column_quantiles(values, probs)
+    } else {
+      mixture_quantiles(values, sd, probs)
+    }
+    return(c(column_moments(values), list(quantiles = quantiles)))
+  }
+  links <- c("identity", "logit", "probit", "log")
+  at$link <- match(response$link %||% "identity", links) - 1
+  .Call(C_predicted_columns, at, sd, as.double(probs))
+}
+
+# A data frame with a row for each column of `mean`, a matrix or the moments of
+# predictor_moments() that stand for one: mean, sd, lower and upper of the
+# mixture of N(mean[s, ], sd[s, ]^2) over the draws s; sd: draws x columns, or a
+# number for each draw. sd, lower and upper are NA for a column with an unknown
+# mean or without finite variances. tails: NULL for mean and sd alone.
+mixture_table <- function(mean, sd, tails) {
+  at <- if (is.list(mean)) mean else list(mean = mean)
+  found <- predicted_columns(normal_response(), at, tails, sd)
+  within <- if (is.matrix(sd)) colMeans(sd^2) else colMeans(cbind(sd^2))
+  within[!is.finite(within)] <- NA
+  between <- found$squares / max(1, draws_in(at) - 1)
+  out <- data.frame(mean = found$mean, sd = sqrt(between + within))
+  if (is.null(tails)) out else cbind(out, two_ends(found$quantiles))
+}
+
 # ---- The binomial response ---------------------------------------------------
 
 # F(eta), or 1 - F(eta), or their logarithms; eta: a vector or a matrix.

@@ -33,10 +33,9 @@ static void check_columns(SEXP values, const char *name, size_t *n,
     Rf_error("`%s` must have rows", name);
 }
 
-/* Puts the number of x (n) in place `at` that stands there in order, no larger ones
- * before it and no smaller ones after it: selection by parting, without branches
- * that depend on the numbers.  rPsort(), which also compares missing ones, took
- * two to three times as long. */
+/* Puts the number of x (n) in place `at` that stands there in order, no larger
+ * ones before it and no smaller ones after it.  rPsort() does the same with
+ * branches that depend on the numbers, and for missing ones too. */
 static void put_in_place(double *x, size_t n, size_t at) {
   size_t first = 0, last = n - 1;
   while (first < last) {
@@ -82,8 +81,8 @@ static void two_in_order(double *x, size_t n, size_t at, double *two) {
 /* Numbers in a sample of a column. */
 enum { SAMPLE = 128 };
 
-/* Two numbers of a sample of x, evenly spaced, between which the places `at` and
- * at + 1 are likely to lie; infinite where all on that side are. */
+/* Two numbers of a sample of x, evenly spaced, between which the places `at`
+ * and at + 1 are likely to lie; infinite where all on that side are. */
 static void likely_bounds(const double *x, size_t n, size_t at,
                           double *bounds) {
   double sample[SAMPLE];
@@ -106,8 +105,8 @@ static void likely_bounds(const double *x, size_t n, size_t at,
   }
 }
 
-/* y <- the numbers of x (n) that are at least, or at most, a bound; how many.  y
- * may be x. */
+/* y <- the numbers of x (n) that are at least, or at most, a bound; how many.
+ * y may be x. */
 static size_t keep_from(const double *x, size_t n, double bound, double *y) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++) {
@@ -342,11 +341,11 @@ static void summarise_rows(const predicted *of, const double *x,
   }
 }
 
-/* Summaries over the draws of predictions from rows of a design, without a matrix
- * draws x rows.  data: list(x: rows x p, w: draws x at least p, offset: rows or
- * NULL, link as above); sd: NULL, or a number for each draw: quantiles are those
- * of the mixture of N(response, sd^2).  list(mean, squares, quantiles), the first
- * two as of C_column_moments(), the third probs x rows. */
+/* Summaries over the draws of predictions from rows of a design, without a
+ * matrix draws x rows.  data: list(x: rows x p, w: draws x at least p, offset:
+ * rows or NULL, link as above); sd: NULL, or a number for each draw: quantiles
+ * are those of the mixture of N(response, sd^2).  list(mean, squares,
+ * quantiles), the first two as of C_column_moments(), the third probs x rows. */
 SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs) {
   SEXP x = args_element(data, "x"), w = args_element(data, "w");
   SEXP offset = args_element(data, "offset");
