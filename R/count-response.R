@@ -166,6 +166,7 @@ response_variance.count_response <- function(response, eta, scale) {
 #' @exportS3Method
 new_observations.count_response <- function(response, at, size, scale, tails) {
   square <- (scale %||% 0)^2
+  at <- with_mean(at)
   z <- if (is.null(at$sd)) 0 else normal_points(nrow(at$mean))
   table <- vapply(seq_len(ncol(at$mean)), function(i) {
     sd <- if (is.null(at$sd)) numeric(nrow(at$mean)) else at$sd[, i]

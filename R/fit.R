@@ -81,7 +81,8 @@ named_matrix <- function(x, columns = colnames(x)) {
     return(x)
   }
   stopifnot(length(x) %% length(columns) == 0)
-  x <- as.double(x)
+  # attributes alone are replaced without a copy of the numbers
+  if (!is.double(x)) x <- as.double(x)
   attributes(x) <- plain
   x
 }

@@ -91,8 +91,13 @@ crossed_eta <- function(model, draws, rows, draw) {
     known <- which(code > 0 & code <= length(model$levels[[f]]))
     u <- stored_deviations(model, draws, f)
     for (k in seq_len(q)) {
-      mu[, known] <- mu[, known] + u[, k + q * (code[known] - 1), drop = FALSE] *
-        rep(z[known, k], each = count)
+      add <- u[, k + q * (code[known] - 1), drop = FALSE]
+      if (any(z[known, k] != 1)) add <- add * rep(z[known, k], each = count)
+      if (length(known) == ncol(mu)) {
+        mu <- mu + add
+      } else {
+        mu[, known] <- mu[, known] + add
+      }
     }
     new <- which(code > length(model$levels[[f]]))
     if (length(new) > 0L) {
@@ -114,7 +119,7 @@ crossed_eta <- function(model, draws, rows, draw) {
     }
     mu[, is.na(code)] <- NA
   }
-  mu[is.nan(mu)] <- NA
+  if (anyNA(mu)) mu[is.nan(mu)] <- NA
   colnames(mu) <- rows$names
   list(mu = mu, spread = if (is.matrix(square)) sqrt(square))
 }

@@ -245,7 +245,7 @@ hlm_eta <- function(model, d, rows, draw) {
   if (!is.null(rows$group)) {
     mu[, is.na(rows$group)] <- NA
   }
-  mu[is.nan(mu)] <- NA
+  if (anyNA(mu)) mu[is.nan(mu)] <- NA
   colnames(mu) <- rows$names
   list(mu = mu, spread = spread)
 }

@@ -136,7 +136,8 @@ mixed_categories <- function(object, newdata, type = NULL, interval = "none",
   drawn <- aperm(draw(object, newdata = newdata, ...), c(1L, 3L, 2L))
   spread <- c("sd", "lower", "upper")
   out[spread] <- draws_table(
-    matrix(drawn, nrow(drawn)), central_tails(level)
+    normal_response(), list(mean = matrix(drawn, nrow(drawn))),
+    central_tails(level)
   )[spread]
   out
 }
@@ -150,7 +151,8 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
   if (interval == "mean") {
     draw <- if (type == "link") posterior_linpred else posterior_epred
     drawn <- unname(draw(object, newdata = newdata, ...))
-    return(draws_table(drawn, tails)[c("sd", "lower", "upper")])
+    table <- draws_table(normal_response(), list(mean = drawn), tails)
+    return(table[c("sd", "lower", "upper")])
   }
   eta <- unname(posterior_linpred(object, newdata = newdata, ...))
   size <- response_size(

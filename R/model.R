@@ -371,7 +371,8 @@ predictor_at_draws <- function(model, draws, rows) {
 }
 
 # list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
-# matrices; sd is NULL if eta is known given a draw.
+# matrices; sd is NULL if eta is known given a draw. Or list(x, w, offset), which
+# stands for the mean o + x'w.
 predictor_moments <- function(model, draws, rows) {
   UseMethod("predictor_moments")
 }

@@ -1,21 +1,6 @@
 # Summaries of columns of draws, and of mixtures of normal distributions over the
 # draws, for intervals of predictions.
 
-# A data frame with a row for each column of `mean`: mean, sd, lower and upper of
-# the mixture of N(mean[s, ], sd[s, ]^2) over the draws s; sd: draws x columns, or
-# a number for each draw. sd, lower and upper are NA for a column with an unknown
-# mean or without finite variances. tails: NULL for mean and sd alone.
-mixture_table <- function(mean, sd, tails) {
-  moments <- column_moments(mean)
-  within <- colMeans(cbind(sd^2))
-  within[!is.finite(within)] <- NA
-  between <- moments$squares / max(1, nrow(mean) - 1)
-  out <- data.frame(mean = moments$mean, sd = sqrt(between + within))
-  if (is.null(tails)) out else cbind(out, two_ends(mixture_quantiles(
-    mean, sd, tails
-  )))
-}
-
 two_ends <- function(quantiles) {
   data.frame(lower = quantiles[1L, ], upper = quantiles[2L, ])
 }
@@ -58,9 +43,12 @@ normal_points <- function(draws) {
 
 # pnorm(high) - pnorm(low), on the side of the smaller tail.
 between <- function(low, high) {
-  flip <- low > 0
-  stats::pnorm(ifelse(flip, -low, high)) -
-    stats::pnorm(ifelse(flip, -high, low))
+  flip <- which(low > 0)
+  from <- low
+  to <- high
+  from[flip] <- -high[flip]
+  to[flip] <- -low[flip]
+  stats::pnorm(to) - stats::pnorm(from)
 }
 
 # Its logarithm.

@@ -170,7 +170,9 @@ ordered_shares <- function(fit, rows) {
   for (block in row_blocks(n, nrow(draws), most = 1e6)) {
     i <- order[block]
     if (length(i) == 0L || anyNA(i)) next
-    at <- predictor_moments(model, draws, rows_at_places(rows, i))
+    at <- with_mean(
+      predictor_moments(model, draws, rows_at_places(rows, i))
+    )
     wide <- sqrt(1 + (at$sd %||% 0)^2)
     for (k in seq_along(response$levels)) {
       out[i, k] <- colMeans(between(
@@ -189,19 +191,32 @@ category_intervals <- function(fit, rows, level, call, type = "response") {
   if (has_groups(model)) check_unlocked(call)
   draws <- do.call(rbind, chain_matrices(fit))
   n <- nrow(rows$x)
-  check_result_size(
-    c(nrow(draws), n, length(levels)), "draws x rows x categories",
-    "{.arg newdata}", call
-  )
-  shares <- category_values(model, draws, rows, type)
+  # deviations of groups are drawn for all rows at once
+  blocks <- if (has_groups(model)) {
+    check_result_size(
+      c(nrow(draws), n, length(levels)), "draws x rows x categories",
+      "{.arg newdata}", call
+    )
+    list(seq_len(n))
+  } else {
+    row_blocks(n, nrow(draws) * length(levels), most = 1e6)
+  }
+  parts <- lapply(blocks, function(i) {
+    shares <- category_values(model, draws, rows_at_places(rows, i), type)
+    lapply(seq_along(levels), function(k) {
+      values <- matrix(shares[, , k], nrow(draws))
+      draws_table(
+        normal_response(), list(mean = values), central_tails(level)
+      )
+    })
+  })
   names <- rows$names %||% as.character(seq_len(n))
   tables <- lapply(seq_along(levels), function(k) {
-    values <- matrix(shares[, , k], nrow(draws))
     data.frame(
       row = names, category = factor(
         rep(levels[[k]], n), levels = levels, ordered = is_ordered(response)
       ),
-      draws_table(values, central_tails(level)), stringsAsFactors = FALSE
+      do.call(rbind, lapply(parts, `[[`, k)), stringsAsFactors = FALSE
     )
   })
   out <- do.call(rbind, tables)

@@ -19,9 +19,18 @@ predictor_at_draws.default <- function(model, draws, rows) {
   eta
 }
 
+# The mean of a dense design is left to predicted_columns(). The coefficients are
+# the first columns of the draws.
 #' @exportS3Method
 predictor_moments.default <- function(model, draws, rows) {
-  list(mean = unname(predictor_at_draws(model, draws, rows)), sd = NULL)
+  if (is.matrix(rows$x)) {
+    offset <- rows$offset
+    list(
+      x = rows$x, w = draws, offset = if (!is.null(offset)) as.double(offset)
+    )
+  } else {
+    list(mean = unname(predictor_at_draws(model, draws, rows)))
+  }
 }
 
 # "observation", or the name of a grouping factor.
@@ -116,7 +125,7 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
     } else {
       mean_responses(response, at, tails)
     }
-    if (linear) out$mean <- colMeans(moments(mean_draw)$mean)
+    if (linear) out$mean <- colMeans(with_mean(moments(mean_draw))$mean)
     out
   })
   out <- do.call(rbind, parts)
@@ -132,7 +141,7 @@ mean_responses <- function(response, at, tails) {
     return(data.frame(mean = mean_over_draws(response, at)))
   }
   if (is.null(at$sd)) {
-    return(draws_table(response_mean(response, at$mean), tails))
+    return(draws_table(response, at, tails))
   }
   values <- response_moments(response, at$mean, at$sd)
   ends <- mixture_quantiles(at$mean, at$sd, tails)
@@ -142,12 +151,12 @@ mean_responses <- function(response, at, tails) {
   )
 }
 
-# As mixture_table(), of draws.
-draws_table <- function(values, tails) {
-  moments <- column_moments(values)
+# As mixture_table(), of expected responses that are known given a draw.
+draws_table <- function(response, at, tails) {
+  found <- predicted_columns(response, at, tails)
   data.frame(
-    mean = moments$mean, sd = sqrt(moments$squares / (nrow(values) - 1)),
-    two_ends(column_quantiles(values, tails))
+    mean = found$mean, sd = sqrt(found$squares / (draws_in(at) - 1)),
+    two_ends(found$quantiles)
   )
 }
 

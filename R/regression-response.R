@@ -353,8 +353,7 @@ response_variance.binomial_response <- function(response, eta, scale) {
 }
 
 # A data frame with mean, sd, lower and upper of a new observation in each row.
-# at: list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
-# matrices; sd NULL for 0.
+# at: of predictor_moments().
 new_observations <- function(response, at, size, scale, tails) {
   UseMethod("new_observations")
 }
@@ -367,17 +366,17 @@ new_observations.normal_response <- function(response, at, size, scale, tails) {
   } else {
     outer(scale, 1 / sqrt(size))
   }
-  mixture_table(at$mean, sd, tails)
+  mixture_table(at, sd, tails)
 }
 #' @exportS3Method
 new_observations.binomial_response <- function(response, at, size, scale,
                                                tails) {
-  trials <- size %||% rep(1, ncol(at$mean))
-  if (all(trials == 1)) {
+  if (is.null(size) || all(size == 1)) {
     return(single_outcomes(response, at, tails))
   }
+  at <- with_mean(at)
   z <- normal_points(nrow(at$mean))
-  table <- vapply(seq_along(trials), function(i) {
+  table <- vapply(seq_along(size), function(i) {
     eta <- at$mean[, i]
     if (any(at$sd[, i] > 0, na.rm = TRUE)) {
       eta <- eta + outer(at$sd[, i], z)
@@ -388,7 +387,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
     )
     p <- mean(own$mean)
     variance <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)$sd^2
-    m <- trials[[i]]
+    m <- size[[i]]
     c(
       m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),
       binomial_quantiles(share, m, tails)
@@ -402,11 +401,11 @@ new_observations.binomial_response <- function(response, at, size, scale,
 # The means over the draws of the expected responses; at: as in
 # new_observations().
 mean_over_draws <- function(response, at) {
-  column_moments(if (is.null(at$sd)) {
-    response_mean(response, at$mean)
-  } else {
-    response_moments(response, at$mean, at$sd, spread = FALSE)$mean
-  })$mean
+  if (is.null(at$sd)) {
+    return(predicted_columns(response, at)$mean)
+  }
+  values <- response_moments(response, at$mean, at$sd, spread = FALSE)
+  column_moments(values$mean)$mean
 }
 
 # Of one trial each: a success has the probability `mean`.
@@ -515,6 +514,58 @@ check_known_levels <- function(y, levels, call) {
       call = call, class = "level"
     )
   }
+}
+
+# ---- Summaries over the draws ------------------------------------------------
+
+# `at` of predictor_moments() with its mean.
+with_mean <- function(at) {
+  if (is.null(at$mean)) {
+    columns <- seq_len(ncol(at$x))
+    at$mean <- linear_predictors(
+      at$x, at$w[, columns, drop = FALSE], at$offset
+    )
+    if (anyNA(at$mean)) at$mean[is.nan(at$mean)] <- NA_real_
+  }
+  at
+}
+
+draws_in <- function(at) nrow(at$w %||% at$mean)
+
+# list(mean, squares, quantiles) of the expected responses of the rows over the
+# draws, the first two as column_moments(), the third probs x rows; at: of
+# predictor_moments(), without sd. sd: NULL, or a number for each draw: quantiles
+# are those of normal distributions with these about the responses.
+predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
+  if (is.null(at$x) || is.matrix(sd)) {
+    values <- response_mean(response, with_mean(at)$mean)
+    quantiles <- if (length(probs) == 0L) {
+      NULL
+    } else if (is.null(sd)) {
+      column_quantiles(values, probs)
+    } else {
+      mixture_quantiles(values, sd, probs)
+    }
+    return(c(column_moments(values), list(quantiles = quantiles)))
+  }
+  links <- c("identity", "logit", "probit", "log")
+  at$link <- match(response$link %||% "identity", links) - 1
+  .Call(C_predicted_columns, at, sd, as.double(probs))
+}
+
+# A data frame with a row for each column of `mean`, a matrix or the moments of
+# predictor_moments() that stand for one: mean, sd, lower and upper of the
+# mixture of N(mean[s, ], sd[s, ]^2) over the draws s; sd: draws x columns, or a
+# number for each draw. sd, lower and upper are NA for a column with an unknown
+# mean or without finite variances. tails: NULL for mean and sd alone.
+mixture_table <- function(mean, sd, tails) {
+  at <- if (is.list(mean)) mean else list(mean = mean)
+  found <- predicted_columns(normal_response(), at, tails, sd)
+  within <- if (is.matrix(sd)) colMeans(sd^2) else colMeans(cbind(sd^2))
+  within[!is.finite(within)] <- NA
+  between <- found$squares / max(1, draws_in(at) - 1)
+  out <- data.frame(mean = found$mean, sd = sqrt(between + within))
+  if (is.null(tails)) out else cbind(out, two_ends(found$quantiles))
 }
 
 # ---- The binomial response ---------------------------------------------------

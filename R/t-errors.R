@@ -312,6 +312,7 @@ t_variance <- function(nu) ifelse(nu > 2, nu / (nu - 2), Inf)
 
 #' @exportS3Method
 new_observations.t_response <- function(response, at, size, scale, tails) {
+  at <- with_mean(at)
   count <- nrow(at$mean)
   variance <- t_variance(scale[, 2L])
   z <- normal_points(count)

@@ -141,6 +141,6 @@ quadratic <- function(d) {
 line("density: laplace of 50 parameters", 5,
      laplace(quadratic(50), stats::setNames(rep(1, 50), paste0("a", 1:50)),
              seed = 1, progress = FALSE), TRUE)
-line("density: 5e5 draws by inversion", 1,
-     sample_inverse_cdf(5e5, cdf = function(x) stats::pgamma(x, 2), lower = 0),
-     TRUE)
+line("density: 5e5 draws by inversion", 1, invisible(
+  sample_inverse_cdf(5e5, cdf = function(x) stats::pgamma(x, 2), lower = 0)
+), TRUE)

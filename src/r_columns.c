@@ -9,6 +9,8 @@
 #include "numeric/convergence.h"
 #include "numeric/equal.h"
 #include "numeric/mixture.h"
+#include "numeric/products.h"
+#include "numeric/rmath.h"
 #include "r_args.h"
 #include "routines.h"
 
@@ -31,67 +33,166 @@ static void check_columns(SEXP values, const char *name, size_t *n,
     Rf_error("`%s` must have rows", name);
 }
 
+/* Puts the number of x (n) in place `at` that stands there in order, no larger
+ * ones before it and no smaller ones after it.  rPsort() does the same with
+ * branches that depend on the numbers, and for missing ones too. */
+static void put_in_place(double *x, size_t n, size_t at) {
+  size_t first = 0, last = n - 1;
+  while (first < last) {
+    const double pivot = x[at];
+    size_t end = first;
+    x[at] = x[last];
+    for (size_t i = first; i < last; i++) {
+      const double one = x[i];
+      x[i] = x[end];
+      x[end] = one;
+      end += one < pivot;
+    }
+    x[last] = x[end];
+    x[end] = pivot;
+    /* of many equal ones all are put aside */
+    if (end == first)
+      for (size_t i = first + 1; i <= last; i++) {
+        const double one = x[i];
+        x[i] = x[end + 1];
+        x[end + 1] = one;
+        end += one == pivot;
+      }
+    if (at <= end && x[at] == pivot)
+      return;
+    if (at > end)
+      first = end + 1;
+    else
+      last = end - 1;
+  }
+}
+
 /* Of x (n) the number in place `at` and the next one, in order; the order of x is
  * lost. */
-static void two_in_order(double *x, int n, int at, double *two) {
-  rPsort(x, n, at);
+static void two_in_order(double *x, size_t n, size_t at, double *two) {
+  put_in_place(x, n, at);
   two[0] = two[1] = x[at];
   if (at + 1 < n)
     two[1] = x[at + 1];
-  for (int i = at + 2; i < n; i++)
+  for (size_t i = at + 2; i < n; i++)
     two[1] = x[i] < two[1] ? x[i] : two[1];
 }
 
-/* Two numbers of a sample of x, evenly spaced, between which the places `at` and
- * at + 1 are likely to lie. */
-static void likely_bounds(const double *x, int n, int at, double *bounds) {
-  enum { SAMPLE = 128 };
+/* Numbers in a sample of a column. */
+enum { SAMPLE = 128 };
+
+/* Two numbers of a sample of x, evenly spaced, between which the places `at`
+ * and at + 1 are likely to lie; infinite where all on that side are. */
+static void likely_bounds(const double *x, size_t n, size_t at,
+                          double *bounds) {
   double sample[SAMPLE];
-  const int step = n / SAMPLE;
-  for (int i = 0; i < SAMPLE; i++)
+  const size_t step = n / SAMPLE;
+  for (size_t i = 0; i < SAMPLE; i++)
     sample[i] = x[i * step];
-  R_rsort(sample, SAMPLE);
   const double share = (double)at / (double)n;
   const double centre = SAMPLE * share,
                away = 2.0 + 3.0 * sqrt(SAMPLE * share * (1.0 - share));
-  const int low = (int)floor(centre - away), high = (int)ceil(centre + away);
-  bounds[0] = low < 0 ? R_NegInf : sample[low];
-  bounds[1] = high >= SAMPLE ? R_PosInf : sample[high];
+  const double low = floor(centre - away), high = ceil(centre + away);
+  bounds[0] = R_NegInf;
+  bounds[1] = R_PosInf;
+  if (low >= 0.0) {
+    put_in_place(sample, SAMPLE, (size_t)low);
+    bounds[0] = sample[(size_t)low];
+  }
+  if (high < SAMPLE) {
+    put_in_place(sample, SAMPLE, (size_t)high);
+    bounds[1] = sample[(size_t)high];
+  }
 }
 
-/* The quantile of n numbers; y: n, work.  Of many numbers only those between two
- * bounds are put in order, if the quantile lies there. */
-static double quantile_of(const double *x, int n, double p, double *y) {
+/* y <- the numbers of x (n) that are at least, or at most, a bound; how many.
+ * y may be x. */
+static size_t keep_from(const double *x, size_t n, double bound, double *y) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    y[kept] = x[i];
+    kept += x[i] >= bound;
+  }
+  return kept;
+}
+
+static size_t keep_to(const double *x, size_t n, double bound, double *y) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    y[kept] = x[i];
+    kept += x[i] <= bound;
+  }
+  return kept;
+}
+
+/* The quantile of n numbers, none missing; y: n, work.  Of many numbers only
+ * those between two bounds are put in order, if the quantile lies there. */
+static double quantile_of(const double *x, size_t n, double p, double *y) {
   const double at = (double)(n - 1) * p;
-  const int low = (int)floor(at);
-  double two[2], bounds[2] = {R_NegInf, R_PosInf};
-  int below = 0, inside = 0;
-  if (n >= 512) {
+  const size_t low = (size_t)floor(at);
+  size_t above = n, inside = 0;
+  double two[2], bounds[2];
+  if (n >= 4 * SAMPLE) {
     likely_bounds(x, n, low, bounds);
-    for (int i = 0; i < n; i++) {
-      y[inside] = x[i];
-      below += x[i] < bounds[0];
-      inside += (x[i] >= bounds[0]) & (x[i] <= bounds[1]);
-    }
+    if (bounds[0] > R_NegInf)
+      above = keep_from(x, n, bounds[0], y);
+    inside = keep_to(above < n ? y : x, above, bounds[1], y);
   }
-  if (low < below || low + 1 >= below + inside) {
-    memcpy(y, x, (size_t)n * sizeof *x);
-    below = 0;
-    inside = n;
+  if (low < n - above || low + 1 >= n - above + inside) {
+    memcpy(y, x, n * sizeof *x);
+    above = inside = n;
   }
-  two_in_order(y, inside, low - below, two);
+  two_in_order(y, inside, low - (n - above), two);
   const double h = at - (double)low;
   return h > 0.0 ? quantile_between(two[0], two[1], h) : two[0];
 }
 
-/* out (count) <- quantiles of n numbers; NA with a missing one.  y: n + 1, work. */
+/* The sum of n numbers: four sums side by side, which do not wait for each
+ * other. */
+static double sum_of(const double *x, size_t n) {
+  const size_t whole = n / 4 * 4;
+  double sums[4] = {0.0};
+  for (size_t i = 0; i < whole; i += 4) {
+    sums[0] += x[i];
+    sums[1] += x[i + 1];
+    sums[2] += x[i + 2];
+    sums[3] += x[i + 3];
+  }
+  for (size_t i = whole; i < n; i++)
+    sums[i % 4] += x[i];
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+static double squares_around(const double *x, size_t n, double centre) {
+  const size_t whole = n / 4 * 4;
+  double sums[4] = {0.0};
+  for (size_t i = 0; i < whole; i += 4) {
+    sums[0] += (x[i] - centre) * (x[i] - centre);
+    sums[1] += (x[i + 1] - centre) * (x[i + 1] - centre);
+    sums[2] += (x[i + 2] - centre) * (x[i + 2] - centre);
+    sums[3] += (x[i + 3] - centre) * (x[i + 3] - centre);
+  }
+  for (size_t i = whole; i < n; i++)
+    sums[i % 4] += (x[i] - centre) * (x[i] - centre);
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+/* A sum that is a number has no missing one. */
+static int any_missing(const double *x, size_t n) {
+  if (!ISNAN(sum_of(x, n)))
+    return 0;
+  for (size_t i = 0; i < n; i++)
+    if (ISNAN(x[i]))
+      return 1;
+  return 0;
+}
+
+/* out (count) <- quantiles of n numbers; NA with a missing one.  y: n, work. */
 static void column_ends(const double *x, size_t n, const double *probs,
                         size_t count, double *y, double *out) {
-  int missing = 0;
-  for (size_t i = 0; i < n; i++)
-    missing |= x[i] != x[i];
+  const int missing = any_missing(x, n);
   for (size_t k = 0; k < count; k++)
-    out[k] = missing ? NA_REAL : quantile_of(x, (int)n, probs[k], y);
+    out[k] = missing ? NA_REAL : quantile_of(x, n, probs[k], y);
 }
 
 /* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,
@@ -101,7 +202,7 @@ SEXP C_column_quantiles(SEXP values, SEXP probs) {
   check_columns(values, "values", &n, &columns);
   const size_t count = check_probs(probs);
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
-  double *work = (double *)R_alloc(n + 1, sizeof(double));
+  double *work = (double *)R_alloc(n, sizeof(double));
   for (size_t j = 0; j < columns; j++) {
     column_ends(REAL(values) + j * n, n, REAL(probs), count, work,
                 REAL(result) + j * count);
@@ -115,16 +216,8 @@ SEXP C_column_quantiles(SEXP values, SEXP probs) {
 /* The mean of n numbers, and the sum of their squared deviations from it. */
 static void moments_of(const double *x, size_t n, double *mean,
                        double *squares) {
-  double sums[4] = {0.0}, own[4] = {0.0};
-  for (size_t i = 0; i < n; i++)
-    sums[i % 4] += x[i];
-  const double centre = (sums[0] + sums[1] + sums[2] + sums[3]) / (double)n;
-  for (size_t i = 0; i < n; i++) {
-    const double away = x[i] - centre;
-    own[i % 4] += away * away;
-  }
-  *mean = centre;
-  *squares = own[0] + own[1] + own[2] + own[3];
+  *mean = sum_of(x, n) / (double)n;
+  *squares = squares_around(x, n, *mean);
 }
 
 /* values: draws x columns.  list(mean, squares): of each column its mean and the
@@ -153,6 +246,13 @@ static void mixture_ends(mixture *m, const double *mean, const double *probs,
   }
 }
 
+static mixture take_mixture(size_t n) {
+  arena a = arena_measure();
+  mixture_take(&a, n);
+  a = arena_over(R_alloc(arena_size(&a), 1));
+  return mixture_take(&a, n);
+}
+
 /* mean: draws x columns; sd: of the same size, or a number for each draw.  The
  * quantiles of the mixture over the draws of N(mean, sd^2), probs x columns; those
  * of the means where all sd are 0. */
@@ -165,11 +265,8 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     Rf_error("`sd` must have the size of `mean`, or a number for each row");
   const size_t next_sd = (size_t)XLENGTH(sd) == n ? 0 : n;
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
-  arena a = arena_measure();
-  mixture_take(&a, n);
-  a = arena_over(R_alloc(arena_size(&a), 1));
-  mixture m = mixture_take(&a, n);
-  double *work = (double *)R_alloc(n + 1, sizeof(double));
+  mixture m = take_mixture(n);
+  double *work = (double *)R_alloc(n, sizeof(double));
   for (size_t j = 0; j < columns; j++) {
     if (j == 0 || next_sd > 0)
       mixture_set_sd(&m, REAL(sd) + j * next_sd);
@@ -182,6 +279,104 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     if (j % 256 == 0)
       R_CheckUserInterrupt();
   }
+  UNPROTECT(1);
+  return result;
+}
+
+/* What C_predicted_columns() needs of the draws. */
+typedef struct {
+  const double *w, *probs; /* draws x (at least p), count                   */
+  size_t draws, p, count;
+  int link;        /* 0 identity, 1 logit, 2 probit, 3 logarithm    */
+  mixture *normal; /* NULL without normal distributions about eta   */
+  double *work;    /* draws                                         */
+} predicted;
+
+/* eta (n) <- the expected responses, as R's functions of vectors have them. */
+static void to_responses(int link, double *eta, size_t n) {
+  if (link == 1)
+    for (size_t s = 0; s < n; s++)
+      eta[s] = plogis(eta[s], 0.0, 1.0, 1, 0);
+  else if (link == 2)
+    for (size_t s = 0; s < n; s++)
+      eta[s] = pnorm(eta[s], 0.0, 1.0, 1, 0);
+  else if (link == 3)
+    for (size_t s = 0; s < n; s++)
+      eta[s] = exp(eta[s]);
+}
+
+/* The summaries of one row; eta: draws, lost. */
+static void summarise_row(const predicted *of, double *eta, double *mean,
+                          double *squares, double *ends) {
+  to_responses(of->link, eta, of->draws);
+  moments_of(eta, of->draws, mean, squares);
+  if (of->count == 0)
+    return;
+  if (of->normal && of->normal->most_sd > 0.0)
+    mixture_ends(of->normal, eta, of->probs, of->count, ends);
+  else
+    column_ends(eta, of->draws, of->probs, of->count, of->work, ends);
+}
+
+/* Rows at a time, whose linear predictors stay in a near cache. */
+enum { ROWS = 8 };
+
+static void summarise_rows(const predicted *of, const double *x,
+                           const double *offset, size_t n, double *mean,
+                           double *squares, double *ends) {
+  double *few = (double *)R_alloc(args_product(of->p, ROWS), sizeof(double));
+  double *eta =
+    (double *)R_alloc(args_product(of->draws, ROWS), sizeof(double));
+  for (size_t i = 0; i < n; i += ROWS) {
+    const size_t rows = n - i < ROWS ? n - i : ROWS;
+    for (size_t j = 0; j < of->p; j++)
+      memcpy(few + rows * j, x + i + n * j, rows * sizeof *x);
+    products_predictors(few, rows, of->p, of->w, of->draws,
+                        offset ? offset + i : NULL, eta);
+    for (size_t r = 0; r < rows; r++)
+      summarise_row(of, eta + of->draws * r, mean + i + r, squares + i + r,
+                    ends + of->count * (i + r));
+    if (i % 256 == 0)
+      R_CheckUserInterrupt();
+  }
+}
+
+/* Summaries over the draws of predictions from rows of a design, without a
+ * matrix draws x rows.  data: list(x: rows x p, w: draws x at least p, offset:
+ * rows or NULL, link as above); sd: NULL, or a number for each draw: quantiles
+ * are those of the mixture of N(response, sd^2).  list(mean, squares,
+ * quantiles), the first two as of C_column_moments(), the third probs x rows. */
+SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs) {
+  SEXP x = args_element(data, "x"), w = args_element(data, "w");
+  SEXP offset = args_element(data, "offset");
+  predicted of = {.link = (int)args_count(data, "link", 0),
+                  .count = check_probs(probs)};
+  size_t n, columns;
+  args_matrix(x, "x", &n, &of.p);
+  check_columns(w, "w", &of.draws, &columns);
+  if (columns < of.p)
+    Rf_error("`w` must have a column for each of `x`");
+  const double *shift =
+    offset == R_NilValue ? NULL : args_doubles(data, "offset", n);
+  if (sd != R_NilValue &&
+      (TYPEOF(sd) != REALSXP || (size_t)XLENGTH(sd) != of.draws))
+    Rf_error("`sd` must be NULL or a number for each draw");
+  of.w = REAL(w);
+  of.probs = REAL(probs);
+  of.work = (double *)R_alloc(of.draws, sizeof(double));
+  mixture m;
+  if (sd != R_NilValue) {
+    m = take_mixture(of.draws);
+    mixture_set_sd(&m, REAL(sd));
+    of.normal = &m;
+  }
+  const char *names[] = {"mean", "squares", "quantiles", ""};
+  SEXP result = PROTECT(Rf_mkNamed(VECSXP, names));
+  for (int part = 0; part < 2; part++)
+    SET_VECTOR_ELT(result, part, Rf_allocVector(REALSXP, (R_xlen_t)n));
+  SET_VECTOR_ELT(result, 2, Rf_allocMatrix(REALSXP, (int)of.count, (int)n));
+  summarise_rows(&of, REAL(x), shift, n, REAL(VECTOR_ELT(result, 0)),
+                 REAL(VECTOR_ELT(result, 1)), REAL(VECTOR_ELT(result, 2)));
   UNPROTECT(1);
   return result;
 }

@@ -59,6 +59,7 @@
   ROUTINE(column_moments, 1)          \
   ROUTINE(coclustering, 1)            \
   ROUTINE(mixture_quantiles, 3)       \
+  ROUTINE(predicted_columns, 3)       \
   ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
@@ -122,6 +123,7 @@ SEXP C_column_quantiles(SEXP values, SEXP probs);
 SEXP C_column_moments(SEXP values);
 SEXP C_coclustering(SEXP z);
 SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs);
+SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs);
 SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);

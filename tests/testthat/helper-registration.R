@@ -136,6 +136,11 @@ good_logistic <- function() {
     C_mixture_quantiles = list(
       mean = matrix(sin(1:12), 6), sd = as.double(1:6), probs = c(0.05, 0.5)
     ),
+    C_predicted_columns = list(
+      data = list(x = diag(3), w = matrix(sin(1:18), 6), offset = NULL,
+                  link = 1),
+      sd = as.double(1:6), probs = c(0.05, 0.5)
+    ),
     C_logistic_predictor = list(
       x = diag(3), data = list(map = c(1, 2, 3), precision_factor = diag(3))
     )

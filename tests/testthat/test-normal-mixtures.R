@@ -89,12 +89,51 @@ test_that("quantiles of columns are those of quantile()", {
   for (n in c(1, 2, 100, 511, 512, 513, 4000)) {
     columns <- cbind(
       rnorm(n), rcauchy(n), rpois(n, 2), sort(rexp(n)), rbinom(n, 1, 0.01),
-      rep(c(0, 1), length.out = n), rep(c(rep(0, 31), 1), length.out = n)
+      rep(c(0, 1), length.out = n), rep(c(rep(0, 31), 1), length.out = n),
+      rep(7, n), -sort(rexp(n)), rep(c(-Inf, 1, Inf), length.out = n)
     )
+    found <- column_quantiles(columns, probs)
+    plain <- unname(apply(columns, 2, stats::quantile, probs))
+    # of infinite numbers quantile() may give NaN
+    finite <- seq_len(ncol(columns) - 1L)
+    expect_equal(found[, finite], plain[, finite], tolerance = 1e-12)
+    expect_identical(found[, -finite], column_quantiles(
+      columns[sample.int(n), -finite, drop = FALSE], probs
+    )[, 1L])
+    columns[1L, 2L] <- NA
+    expect_identical(
+      is.na(column_quantiles(columns, probs)[, 2L]), rep(TRUE, length(probs))
+    )
+  }
+})
+
+test_that("summaries of rows of a design are those of the matrix of means", {
+  withr::local_seed(6)
+  probs <- c(0.025, 0.5, 0.9)
+  responses <- list(
+    normal_response(), events_response("poisson"),
+    structure(list(link = "logit"), class = "binomial_response"),
+    structure(list(link = "probit"), class = "binomial_response")
+  )
+  for (draws in c(1, 7, 600)) {
+    w <- matrix(rnorm(draws * 5, 0, 0.5), draws)
+    at <- list(x = matrix(rnorm(19 * 4), 19), w = w, offset = rnorm(19))
+    at$x[2, 3] <- NA
+    whole <- with_mean(at)["mean"]
     expect_equal(
-      column_quantiles(columns, probs),
-      unname(apply(columns, 2, stats::quantile, probs)), tolerance = 1e-12
+      whole$mean, w[, 1:4, drop = FALSE] %*% t(at$x) +
+        rep(at$offset, each = draws)
     )
+    for (response in responses) {
+      for (sd in list(NULL, rexp(draws), numeric(draws))) {
+        found <- predicted_columns(response, at, probs, sd)
+        expect_identical(found, predicted_columns(response, whole, probs, sd))
+      }
+      expect_identical(
+        predicted_columns(response, at)[1:2],
+        column_moments(response_mean(response, whole$mean))
+      )
+    }
   }
 })
 

@@ -13,6 +13,10 @@ test_that("an inverse is the least number that has the probability", {
     x, stats::qgamma(withr::with_seed(2, runif(2e5)), 2), tolerance = 1e-12
   )
   expect_lt(evaluated, 20 * 2e5)
+  # the least number, but for rounding: one a little smaller has not enough
+  u <- withr::with_seed(2, runif(2e5))
+  expect_true(all(stats::pgamma(x, 2) >= u))
+  expect_true(all(stats::pgamma(x * (1 - 1e-12), 2) < u))
   mixed <- function(x) (x >= 0) / 2 + stats::pnorm(x, 1) / 2
   x <- withr::with_seed(2, sample_inverse_cdf(2e5, cdf = mixed))
   u <- withr::with_seed(2, runif(2e5))
