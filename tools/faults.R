@@ -114,13 +114,24 @@ bit_tasks <- lapply(c("gmm", "mh"), function(sampler) {
   })
 })
 
+shards_tasks <- lapply(c("session", "worker", "all"), function(whom) {
+  fault <- c(
+    session = "killed session of a cluster", worker = "killed worker of a cluster",
+    all = "SIGINT to a cluster"
+  )[[whom]]
+  task(fault, "lda in shards", function() {
+    each(runif(trials(6), 0, 1), function(delay) shards_go_on(whom, delay))
+  })
+})
+
 # ---- all of it ---------------------------------------------------------------
 
 flatten <- function(x) {
   if (!is.null(x$fault)) list(x) else do.call(c, lapply(x, flatten))
 }
 tasks <- flatten(list(
-  kill_tasks, interrupt_tasks, disk_tasks, two_tasks, worker_tasks, bit_tasks
+  kill_tasks, interrupt_tasks, disk_tasks, two_tasks, worker_tasks, bit_tasks,
+  shards_tasks
 ))
 
 began <- proc.time()[["elapsed"]]

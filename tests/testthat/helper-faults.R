@@ -738,3 +738,64 @@ damage_is_found <- function(path) {
   }
   result
 }
+
+# ---- one chain over the workers of a cluster ---------------------------------
+
+shards_fault_run <- function(x, ...) {
+  suppressWarnings(gibbs_lda(
+    x, 3, method = "partially_collapsed", draws = 100, burnin = 20, chains = 2,
+    seed = 1, progress = FALSE, ...
+  ))
+}
+
+# Some time after the call the session is killed, or one of its three workers,
+# or Ctrl-C reaches all of them. Then two workers of another session go on.
+shards_go_on <- function(whom = c("session", "worker", "all"), delay) {
+  process <- start_process(quote({
+    cl <- parallel::makeCluster(3, useXDR = FALSE)
+    pids <- unlist(parallel::clusterCall(cl, Sys.getpid))
+    writeLines(format(pids), "workers")
+    corpus <- scatter(cl, fault_counts())
+    invisible(file.create("ready"))
+    # Ctrl-C before the first draw is an error
+    try(shards_fault_run(corpus, checkpoint = "run"), silent = TRUE)
+    invisible(file.create("over"))
+    # after Ctrl-C the cluster answers the next call
+    again <- shards_fault_run(scatter(cl, fault_counts()))
+    invisible(file.create("answered"))
+  }))
+  await_file(process, "ready")
+  workers <- as.integer(readLines(file.path(process, "workers")))
+  Sys.sleep(delay)
+  late <- has_file(process, "over")
+  switch(whom,
+    session = kill_process(process),
+    worker = tools::pskill(workers[[2L]], tools::SIGKILL),
+    all = tools::pskill(c(pid_of(process), workers), tools::SIGINT)
+  )
+  await_end(process)
+  gone <- await(function() !any_alive(workers), 10)
+  tools::pskill(workers, tools::SIGKILL)
+  paste0(all_good(
+    good_if(gone, "workers were left"),
+    if (whom == "all" && !late) {
+      good_if(has_file(process, "answered"), "the cluster did not answer")
+    },
+    shards_recover(file.path(process, "run"))
+  ), if (late) ", late")
+}
+
+shards_recover <- function(path) {
+  cl <- parallel::makeCluster(2, useXDR = FALSE)
+  on.exit(parallel::stopCluster(cl))
+  corpus <- scatter(cl, fault_counts())
+  fit <- tryCatch(
+    suppressWarnings(resume(path, data = corpus, progress = FALSE)),
+    gibbsite_error_checkpoint = function(cnd) NULL,
+    gibbsite_error_argument = function(cnd) NULL
+  )
+  fit <- fit %||% shards_fault_run(corpus, checkpoint = path)
+  whole <- shards_fault_run(fault_counts())
+  bits <- function(fit) lapply(seq_along(fit), function(k) unclass(fit[[k]]))
+  good_if(identical(bits(fit), bits(whole)), other_draws)
+}

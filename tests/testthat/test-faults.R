@@ -72,3 +72,13 @@ test_that("a bit that is another is found at once", {
   with_faults()
   expect_survived(finds_flipped_bits("gmm", fast_or(20, 60)))
 })
+
+test_that("a chain on a cluster goes on after a kill or Ctrl-C", {
+  skip_unless_extended()
+  with_faults()
+  for (whom in c("session", "worker", "all")) {
+    expect_survived(vapply(c(0.3, 0.9, 2), function(delay) {
+      shards_go_on(whom, delay)
+    }, ""))
+  }
+})
