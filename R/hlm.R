@@ -117,7 +117,8 @@
 #'   0: the precision of each observation relative to
 #'   \eqn{1/\sigma^2}{1/sigma^2}. A row of weight 0 is not used.
 #' @param se `NULL` or `n` numbers between 1e-50 and 1e50: known standard
-#'   deviations of the responses. Not with `weights`.
+#'   deviations of the responses, each at least a millionth of the standard
+#'   deviation of all responses. Not with `weights`.
 #' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added
 #'   to the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
@@ -272,7 +273,27 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   response <- as_measurements(
     stats::model.response(made$frame), deparse1(formula[[2L]]), call
   )
+  check_precision(se, response$y, call)
   hlm_frame(made, parsed, formula, response, contrasts, se, call)
+}
+
+# Below this the squares of the numbers keep no digits.
+check_precision <- function(se, response, call) {
+  least <- 1e-6 * stats::sd(response)
+  if (is.null(se) || isTRUE(min(se) >= least) || is.na(least)) {
+    return(invisible())
+  }
+  row <- which.min(se)
+  abort_argument(
+    c(
+      "{.arg se} must be at least {format(least, digits = 3)}, a millionth of
+       the standard deviation of the response: element {row} is
+       {format(se[[row]], digits = 3)}.",
+      i = "A smaller one says that the response is known exactly; the
+           calculations would lose all digits."
+    ),
+    call = call
+  )
 }
 
 # ---- Simulation -------------------------------------------------------------

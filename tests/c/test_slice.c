@@ -109,9 +109,16 @@ static void test_towers(void) {
   EXPECT_INVARIANT(&steps);
 }
 
+/* Not an endless search. */
+static void test_no_number(void) {
+  static const normal nowhere = {0.0, NAN};
+  EXPECT(slice_step(log_normal_density, &nowhere, 2.0) == 2.0);
+}
+
 void test_slice(void) {
   run_test("slice: a box", test_box);
   run_test("slice: two towers", test_towers);
   run_test("slice: a normal", test_normal);
   run_test("slice: the logarithm of a gamma", test_skew);
+  run_test("slice: no number", test_no_number);
 }

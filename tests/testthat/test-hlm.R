@@ -263,6 +263,7 @@ test_that("mistakes in the arguments are named", {
     gibbs_hlm(y ~ x + (1 | nothing), data)
     gibbs_hlm(y ~ x + (1 | g), data, weights = v, se = v)
     gibbs_hlm(y ~ x + (1 | g), data, se = -v)
+    gibbs_hlm(y ~ x + (1 | g), data, se = v * 1e-8)
     local({
       elsewhere <- y ~ x + (1 | g)
       (function(errors) gibbs_hlm(elsewhere, data, se = errors))(data$v)

@@ -8,6 +8,9 @@
 
 double slice_step(slice_log_density log_density, const void *data, double x) {
   const double height = log_density(data, x) + log(unif_rand());
+  /* a state that has left the range of numbers: its sampler says so */
+  if (isnan(height))
+    return x;
   double left = x - unif_rand(), right = left + 1.0;
   while (log_density(data, left) > height)
     left -= 1.0;
