@@ -192,8 +192,14 @@ count_quantiles <- function(response, mean, scale, probs) {
     return(rep(NA_real_, length(probs)))
   }
   distribution <- count_distribution(response, "p")
-  least_whole(
-    function(k) mean(distribution(k, mean, scale)), probs,
-    4 * max(1, mean) + 16
+  square <- (scale %||% 0)^2
+  slope <- square * mean / (1 + square * mean)
+  poisson <- response$family == "poisson"
+  least_counts(
+    if (poisson) -mean else -log1p(square * mean) / square,
+    if (poisson) 0 * mean else slope,
+    if (poisson) mean else slope * (1 / square - 1),
+    probs, 4 * max(1, mean) + 16,
+    function(k) mean(distribution(k, mean, scale))
   )
 }

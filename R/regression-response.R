@@ -424,13 +424,29 @@ binomial_quantiles <- function(share, trials, probs) {
   if (anyNA(share)) {
     return(rep(NA_real_, length(probs)))
   }
-  least_whole(
-    function(k) mean(stats::pbinom(k, trials, share)), probs, ceiling(trials)
+  odds <- share / (1 - share)
+  least_counts(
+    trials * log1p(-share), -odds, (trials + 1) * odds, probs, trials,
+    function(k) mean(stats::pbinom(k, trials, share))
   )
 }
 
-# The least whole numbers where a distribution function is at least p. high: a
-# number from which the search upwards begins.
+# The least whole numbers where the mean of distributions is at least p, for
+# probabilities of the class of Panjer (1981, doi:10.1017/S0515036100006796):
+# P(k) = (slope + rise / k) P(k - 1), P(0) = exp(log_start). Where P(0) has no
+# number, by the distribution function, searched upwards from `high`.
+least_counts <- function(log_start, slope, rise, probs, high, distribution) {
+  if (min(log_start) > -700 && !is.unsorted(probs)) {
+    found <- .Call(
+      C_least_counts, exp(log_start), slope, rise, probs, 8 * high
+    )
+    if (!anyNA(found)) {
+      return(found)
+    }
+  }
+  least_whole(distribution, probs, ceiling(high))
+}
+
 least_whole <- function(distribution, probs, high) {
   vapply(probs, function(p) {
     low <- -1

@@ -402,3 +402,44 @@ SEXP C_coclustering(SEXP z) {
   UNPROTECT(1);
   return result;
 }
+
+/* The mean over the draws of P(k), and P(k) <- P(k + 1) of each: Panjer's class,
+ * P(k + 1) = (slope + rise / (k + 1)) P(k). */
+static double mean_probability(double *own, const double *slope,
+                               const double *rise, size_t n, double k) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    sum += own[i];
+    own[i] *= slope[i] + rise[i] / (k + 1.0);
+  }
+  return sum / (double)n;
+}
+
+/* start, slope, rise: of each draw, P(0) and what leads to P(1), P(2), ... The
+ * least numbers k, at most `most`, where the mean over the draws of P(0) + ... +
+ * P(k) is at least each of probs, which must not fall; NaN where none is. */
+SEXP C_least_counts(SEXP start, SEXP slope, SEXP rise, SEXP probs, SEXP most) {
+  const size_t n = (size_t)Rf_xlength(start);
+  const size_t count = check_probs(probs);
+  SEXP lists[] = {start, slope, rise};
+  for (size_t a = 0; a < 3; a++)
+    if (TYPEOF(lists[a]) != REALSXP || (size_t)XLENGTH(lists[a]) != n || n == 0)
+      Rf_error("`start`, `slope` and `rise` must have a number for each draw");
+  const double last = Rf_asReal(most);
+  if (!(last >= 1.0))
+    Rf_error("`most` must be at least 1");
+  double *own = (double *)R_alloc(n, sizeof(double));
+  memcpy(own, REAL(start), n * sizeof(double));
+  SEXP result = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)count));
+  double below = 0.0;
+  size_t found = 0;
+  for (double k = 0.0; k <= last && found < count; k += 1.0) {
+    below += mean_probability(own, REAL(slope), REAL(rise), n, k);
+    while (found < count && below >= REAL(probs)[found])
+      REAL(result)[found++] = k;
+  }
+  while (found < count)
+    REAL(result)[found++] = NAN;
+  UNPROTECT(1);
+  return result;
+}

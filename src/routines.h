@@ -60,6 +60,7 @@
   ROUTINE(coclustering, 1)            \
   ROUTINE(mixture_quantiles, 3)       \
   ROUTINE(predicted_columns, 3)       \
+  ROUTINE(least_counts, 5)            \
   ROUTINE(mean_error, 1)              \
   ROUTINE(process_started, 1)         \
   ROUTINE(end_with_parent, 2)
@@ -124,6 +125,7 @@ SEXP C_column_moments(SEXP values);
 SEXP C_coclustering(SEXP z);
 SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs);
 SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs);
+SEXP C_least_counts(SEXP start, SEXP slope, SEXP rise, SEXP probs, SEXP most);
 SEXP C_mean_error(SEXP draws);
 SEXP C_checksum(SEXP bytes);
 SEXP C_process_started(SEXP pid);

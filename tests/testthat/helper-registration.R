@@ -136,6 +136,10 @@ good_logistic <- function() {
     C_mixture_quantiles = list(
       mean = matrix(sin(1:12), 6), sd = as.double(1:6), probs = c(0.05, 0.5)
     ),
+    C_least_counts = list(
+      start = exp(-c(1, 2)), slope = c(0, 0), rise = c(1, 2),
+      probs = c(0.05, 0.5), most = 100
+    ),
     C_predicted_columns = list(
       data = list(x = diag(3), w = matrix(sin(1:18), 6), offset = NULL,
                   link = 1),

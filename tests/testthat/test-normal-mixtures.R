@@ -170,3 +170,40 @@ test_that("single outcomes are those of the binomial distribution", {
     )
   }
 })
+
+test_that("least counts are those of R's distribution functions", {
+  probs <- c(0, 1e-6, 0.025, 0.5, 0.975, 1 - 1e-6)
+  least <- function(below) {
+    vapply(probs, function(p) {
+      k <- 0
+      while (below(k) < p) k <- k + 1
+      k
+    }, 0)
+  }
+  quantiles <- function(family, mean, scale = NULL) {
+    count_quantiles(list(family = family), mean, scale, probs)
+  }
+  withr::local_seed(3)
+  # the last means are beyond the range of exp(-mean)
+  for (size in c(1e-9, 0.3, 20, 400, 2000)) {
+    mean <- size * exp(stats::rnorm(50) / 3)
+    expect_identical(
+      quantiles("poisson", mean), least(function(k) mean(stats::ppois(k, mean)))
+    )
+    for (scale in c(1e-4, 0.3, 1.5)) {
+      tau <- scale * exp(stats::rnorm(50) / 4)
+      below <- function(k) mean(stats::pnbinom(k, size = 1 / tau^2, mu = mean))
+      expect_identical(quantiles("negbinomial", mean, tau), least(below))
+    }
+  }
+  for (trials in c(1, 7, 60, 3000)) {
+    for (centre in c(-20, -1, 0, 3, 40)) {
+      share <- stats::plogis(centre + stats::rnorm(50))
+      expect_identical(
+        binomial_quantiles(share, trials, probs),
+        least(function(k) mean(stats::pbinom(k, trials, share)))
+      )
+    }
+  }
+  expect_identical(binomial_quantiles(c(0.2, NA), 3, 0.5), NA_real_)
+})
