@@ -167,22 +167,19 @@ response_variance.count_response <- function(response, eta, scale) {
 new_observations.count_response <- function(response, at, size, scale, tails) {
   square <- (scale %||% 0)^2
   at <- with_mean(at)
+  spread <- at$sd %||% (0 * at$mean)
+  own <- response_moments(response, at$mean, spread)
+  whole <- mixture_table(own$mean, own$sd, NULL)
+  within <- colMeans(own$mean + square * (own$mean^2 + own$sd^2))
   z <- if (is.null(at$sd)) 0 else normal_points(nrow(at$mean))
-  table <- vapply(seq_len(ncol(at$mean)), function(i) {
-    sd <- if (is.null(at$sd)) numeric(nrow(at$mean)) else at$sd[, i]
-    own <- response_moments(response, at$mean[, i], sd)
-    variance <- own$mean + square * (own$mean^2 + own$sd^2)
-    whole <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)
-    c(
-      whole$mean, sqrt(whole$sd^2 + mean(variance)),
-      count_quantiles(
-        response, exp(as.vector(at$mean[, i] + outer(sd, z))),
-        rep(scale, length(z)), tails
-      )
+  ends <- vapply(seq_len(ncol(at$mean)), function(i) {
+    count_quantiles(
+      response, exp(as.vector(at$mean[, i] + outer(spread[, i], z))),
+      rep(scale, length(z)), tails
     )
-  }, numeric(4))
-  stats::setNames(
-    as.data.frame(t(table)), c("mean", "sd", "lower", "upper")
+  }, numeric(2))
+  data.frame(
+    mean = whole$mean, sd = sqrt(whole$sd^2 + within), two_ends(ends)
   )
 }
 
