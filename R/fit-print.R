@@ -21,6 +21,7 @@ print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
     imputed_lines(x),
     verdict_lines(table),
     constant_line(table),
+    moves_line(x),
     model_notes(model, x, table),
     if (attr(table, "chains") == 1) {
       "One chain: R-hat compares its two halves; several chains show more."
@@ -29,6 +30,24 @@ print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
     next_line(x, table)
   ))
   invisible(x)
+}
+
+# The moves of groups of observations that succeeded, over all chains and sweeps
+# of a mixture.
+moves_line <- function(fit) {
+  counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
+  if (is.null(counts[[1L]])) {
+    return(NULL)
+  }
+  counts <- matrix(Reduce(`+`, counts), 4L)
+  tried <- counts[, 1L] > 0
+  if (!any(tried)) {
+    return(NULL)
+  }
+  name <- c("exchanges", "merges or splits", "resplits", "combinations")
+  share <- paste(each_digits(counts[tried, 2L]), "of",
+                 each_digits(counts[tried, 1L]), name[tried])
+  paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")
 }
 
 # `table`: NULL if convergence is not judged.

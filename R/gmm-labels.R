@@ -85,9 +85,7 @@ pivot_agreement <- function(pivot, blocks) {
 
 #' @exportS3Method
 model_notes.gmm_model <- function(model, fit, table) {
-  c(
-    moves_line(fit), empty_line(model, fit), swapped_components_line(model, fit)
-  )
+  c(empty_line(model, fit), swapped_components_line(model, fit))
 }
 
 # Components whose number belongs to another one in more than 2% of the draws:

@@ -483,20 +483,6 @@ model_key.gmm_model <- function(model, shown) {
 #' @exportS3Method
 model_next.gmm_model <- function(model) "predict(fit)"
 
-# The moves that succeeded, over all chains and sweeps.
-moves_line <- function(fit) {
-  counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
-  counts <- matrix(Reduce(`+`, counts), 4L)
-  tried <- counts[, 1L] > 0
-  if (!any(tried)) {
-    return(NULL)
-  }
-  name <- c("exchanges", "merges or splits", "resplits", "combinations")
-  share <- paste(each_digits(counts[tried, 2L]), "of",
-                 each_digits(counts[tried, 1L]), name[tried])
-  paste0("Moves that succeeded: ", paste(share, collapse = ", "), ".")
-}
-
 # Components without observations, if there are any in more than a twentieth of
 # the draws.
 empty_line <- function(model, fit) {

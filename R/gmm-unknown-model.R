@@ -398,7 +398,7 @@ model_next.gmm_unknown_model <- function(model) {
 
 #' @exportS3Method
 model_notes.gmm_unknown_model <- function(model, fit, table) {
-  c(moves_line(fit), "", size_lines(fit))
+  c("", size_lines(fit))
 }
 
 # A small table of the posteriors of the numbers of components and of clusters.
