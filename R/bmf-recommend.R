@@ -297,10 +297,11 @@ recommended <- function(model, pairs, best, ends) {
 #' given them, each new user's factors are exact draws given that user's own
 #' ratings.
 #'
-#' Of a fit of [gibbs_pmf()] the factors of new users have no closed form. For
-#' each draw of \eqn{\beta}{beta} they are the last of 30 sweeps of the sampler
-#' with \eqn{\beta}{beta} fixed, from those of the draw before, so that they are
-#' draws up to the error of so short a chain. Rows are counts; without a column
+#' Of ordinal ratings (`link`) and of a fit of [gibbs_pmf()] the factors of new
+#' users have no closed form. For each draw of the items' factors they are the
+#' last of 30 sweeps of the sampler with these fixed, from those of the draw
+#' before, so that they are draws up to the error of so short a chain. Rows of
+#' [gibbs_pmf()] are counts; without a column
 #' of counts each row counts once, and items without a row have a count of 0.
 #'
 #' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()].
@@ -358,16 +359,6 @@ fold_in.gibbs_bmf <- function(fit, new_ratings, ndraws = NULL, ...,
   check_unlocked(call)
   check_no_more(...)
   model <- fit_part(fit, "model")
-  if (is_ordinal(model)) {
-    abort_argument(
-      c(
-        "{.arg fit} must be of ratings without a {.arg link}: the factors of new
-         users have no closed form given ordinal ratings.",
-        i = "Fit again with the new ratings added to the data."
-      ),
-      call = call, class = "link"
-    )
-  }
   asked <- pair_columns(new_ratings, model, "new_ratings", call)
   check_has_values(asked, model, "new_ratings", call)
   if (length(asked$user) == 0) {
@@ -499,12 +490,59 @@ droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 
 # D x users x draws
 fold_draws <- function(kept, ratings, features = NULL) {
+  u <- NULL
+  s <- 0
   drawn <- unlist(lapply(seq_along(kept$states), function(k) {
     lapply(kept$which[[k]], function(j) {
-      bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features)
+      s <<- s + 1
+      draw <- function(ratings) {
+        bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features)
+      }
+      u <<- if (is_ordinal(kept$model)) {
+        v <- bmf_kept_draw(kept$model, kept$states[[k]], j)$v
+        fold_ordinal(kept, s, ratings, v, u, draw)
+      } else {
+        draw(ratings)
+      }
     })
   }))
   array(drawn, c(kept$model$size, ratings$n, length(kept$noise)))
+}
+
+# Draw s given ordinal ratings: in turn their latent values given the factors
+# (Albert and Chib 1993, doi:10.1080/01621459.1993.10476321) and the factors
+# given the latent values, from u, those of the draw before (NULL: the prior's).
+fold_ordinal <- function(kept, s, ratings, v, u, draw) {
+  model <- kept$model
+  v <- v[, ratings$item, drop = FALSE]
+  code <- match(ratings$value, model$response$values)
+  bounds <- c(-Inf, kept$cutpoints[s, ], Inf)
+  sd <- sqrt(kept$noise[[s]])
+  none <- integer()
+  u <- u %||% draw(list(
+    n = ratings$n, user = none, item = none, value = numeric()
+  ))
+  for (sweep in seq_len(30L)) {
+    mean <- model$center + inner(model, u[, ratings$user, drop = FALSE], v)
+    ratings$value <- mean + sd * normals_between(
+      (bounds[code] - mean) / sd, (bounds[code + 1L] - mean) / sd
+    )
+    u <- draw(ratings)
+  }
+  u
+}
+
+# Draws of the standard normal distribution between bounds, by inversion on the
+# side where the tail is, on the scale of logarithms.
+normals_between <- function(lower, upper) {
+  right <- lower > 0
+  below <- stats::pnorm(ifelse(right, -upper, lower), log.p = TRUE)
+  above <- stats::pnorm(ifelse(right, -lower, upper), log.p = TRUE)
+  u <- stats::runif(length(lower))
+  z <- stats::qnorm(
+    above + log(u + (1 - u) * exp(below - above)), log.p = TRUE
+  )
+  ifelse(right, -z, z)
 }
 
 #' @export

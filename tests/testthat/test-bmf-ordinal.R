@@ -509,7 +509,76 @@ test_that("what the model cannot take is an error", {
     gibbs_bmf(transform(made, value = seq_along(value)), 2, link = "ordinal")
   })
   expect_gibbsite_error(held_out(fit, six), class = "gibbsite_error_range")
-  expect_gibbsite_error(fold_in(fit, six), class = "gibbsite_error_link")
+  expect_gibbsite_error(fold_in(fit, six), class = "gibbsite_error_range")
+})
+
+test_that("factors of new users given ordinal ratings, by quadrature", {
+  made <- withr::with_seed(2, sim_bmf(30, 12, rank = 1, share = 0.6))
+  for (link in c("ordinal", "probit")) {
+    cuts <- if (link == "probit") 0 else c(-1, 0.3, 1)
+    stars <- transform(made, value = findInterval(value, cuts))
+    fit <- suppressWarnings(gibbs_bmf(
+      stars, rank = 1, link = link, draws = 1000, burnin = 200, chains = 2,
+      seed = 1, progress = FALSE
+    ))
+    top <- max(stars$value)
+    new <- data.frame(
+      user = c("a", "a", "a", "b", "c"), item = c("3", "5", "8", "2", "2"),
+      value = c(top, 0, top, 0, NA)
+    )
+    folded <- withr::with_seed(2, fold_in(fit, new))
+    kept <- folded$kept
+    model <- kept$model
+    grid <- seq(-12, 12, by = 0.01)
+    s <- 0
+    moments <- gibbsite:::over_draws(kept, function(draw) {
+      s <<- s + 1
+      bounds <- c(-Inf, kept$cutpoints[s, ], Inf)
+      vapply(c("a", "b", "c"), function(who) {
+        own <- new[new$user == who & !is.na(new$value), ]
+        log_p <- stats::dnorm(
+          grid, draw$mu_u, 1 / sqrt(draw$precision_u[[1L]]), log = TRUE
+        )
+        for (i in seq_len(nrow(own))) {
+          v <- draw$v[1L, match(own$item[[i]], model$items)]
+          code <- match(own$value[[i]], model$response$values)
+          z <- outer(bounds[code + 0:1], model$center + grid * v, `-`)
+          log_p <- log_p + log(stats::pnorm(z[2L, ]) - stats::pnorm(z[1L, ]))
+        }
+        p <- exp(log_p - max(log_p))
+        p <- p / sum(p)
+        mean <- sum(p * grid)
+        c(mean, sum(p * grid^2) - mean^2)
+      }, numeric(2))
+    })
+    mean <- vapply(moments, function(one) one[1L, ], numeric(3))
+    variance <- vapply(moments, function(one) one[2L, ], numeric(3))
+    z <- (folded$draws[1L, , ] - mean) / sqrt(variance)
+    draws <- ncol(z)
+    expect_lt(max(abs(rowMeans(z))), 4.5 / sqrt(draws))
+    expect_lt(max(abs(rowMeans(z^2) - 1)), 4.5 * sqrt(2.5 / draws))
+    expect_identical(recommend(folded, "a", n = 3)$user, rep("a", 3))
+    expect_true(all(predict(
+      folded, data.frame(user = "a", item = "1"), interval = "mean"
+    )$mean <= top))
+  }
+})
+
+test_that("normals between bounds are right in both tails", {
+  lower <- c(-Inf, 0, 3, 30, -40, -Inf, 35, -1e-9)
+  upper <- c(-20, 1, Inf, 31, -38, Inf, Inf, 1e-9)
+  withr::local_seed(1)
+  z <- replicate(2000, normals_between(lower, upper))
+  expect_true(all(z >= lower & z <= upper))
+  # uniform in the distribution function
+  for (i in c(1, 2, 3, 4, 6)) {
+    side <- lower[[i]] <= 0
+    part <- function(x) stats::pnorm(x, lower.tail = side, log.p = TRUE)
+    ends <- part(if (side) upper[[i]] else lower[[i]])
+    other <- exp(part(if (side) lower[[i]] else upper[[i]]) - ends)
+    u <- (exp(part(z[i, ]) - ends) - other) / (1 - other)
+    expect_gt(stats::ks.test(u, "punif")$p.value, 1e-4)
+  }
 })
 
 # ---- pictures, and users without items left ----------------------------------
