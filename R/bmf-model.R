@@ -600,12 +600,10 @@ bmf_predicted <- function(state) {
 # items, beta and the users' hyperparameters.  ratings: list(n, user, item,
 # value), codes of new users 1..n and of the fit's items; features: NULL, or
 # those of the new users (p x n).
-bmf_fold_in <- function(model, state, j, ratings, features = NULL) {
+bmf_fold_in <- function(model, state, j, ratings, features = NULL,
+                        v = bmf_kept_draw(model, state, j)$v) {
   ratings$users <- seq_len(ratings$n)
   by_user <- bmf_compressed(ratings, ratings$n, model$m, model$center)$users
-  d <- model$size
-  all <- (model$n + model$m) * d
-  x <- readBin(state$factor_draws[[j]], "double", all, size = 4L)
   shift <- if (!is.null(features)) {
     given <- bmf_kept_hyper(model, state, j)
     given$precision_u %*% feature_means(given, "u", features)
@@ -613,8 +611,8 @@ bmf_fold_in <- function(model, state, j, ratings, features = NULL) {
   .Call(
     C_bmf_fold_in, bmf_sizes(model, ratings$n), by_user,
     list(kind = bmf_kinds[[model$prior$type]]),
-    utils::head(state$hyper_draws[[j]], bmf_hyper_size(d)),
-    x[model$n * d + seq_len(model$m * d)], shift
+    utils::head(state$hyper_draws[[j]], bmf_hyper_size(model$size)),
+    as.vector(v), shift
   )
 }
 

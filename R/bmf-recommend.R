@@ -495,11 +495,11 @@ fold_draws <- function(kept, ratings, features = NULL) {
   drawn <- unlist(lapply(seq_along(kept$states), function(k) {
     lapply(kept$which[[k]], function(j) {
       s <<- s + 1
+      v <- bmf_kept_draw(kept$model, kept$states[[k]], j)$v
       draw <- function(ratings) {
-        bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features)
+        bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features, v)
       }
       u <<- if (is_ordinal(kept$model)) {
-        v <- bmf_kept_draw(kept$model, kept$states[[k]], j)$v
         fold_ordinal(kept, s, ratings, v, u, draw)
       } else {
         draw(ratings)
