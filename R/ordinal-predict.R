@@ -201,7 +201,7 @@ category_intervals <- function(fit, rows, level, call, type = "response") {
   } else {
     row_blocks(n, nrow(draws) * length(levels), most = 1e6)
   }
-  parts <- lapply(blocks, function(i) {
+  parts <- tell_each(blocks, "Blocks of predictions", function(i) {
     shares <- category_values(model, draws, rows_at_places(rows, i), type)
     lapply(seq_along(levels), function(k) {
       values <- matrix(shares[, , k], nrow(draws))

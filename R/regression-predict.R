@@ -111,7 +111,8 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   }
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
   # blocks of 8 MB: larger ones wait for memory
-  parts <- lapply(row_blocks(n, nrow(draws), most = 1e6), function(block) {
+  blocks <- row_blocks(n, nrow(draws), most = 1e6)
+  parts <- tell_each(blocks, "Blocks of predictions", function(block) {
     i <- order[block]
     moments <- function(draws) {
       predictor_moments(model, draws, rows_at_places(rows, i))

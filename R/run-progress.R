@@ -51,6 +51,16 @@ part_counter <- function(what, total, progress, frame = parent.frame()) {
   }
 }
 
+# lapply() that shows which of the parts are done, if they take long.
+tell_each <- function(parts, what, f) {
+  done <- part_counter(what, length(parts), length(parts) > 1L)
+  lapply(parts, function(part) {
+    out <- f(part)
+    done()
+    out
+  })
+}
+
 # What a run says after `done` further sweeps of a leg to `end` draws. `check`:
 # that of the stopping rule before this leg.
 progress_line <- function(job, end, check, done) {
