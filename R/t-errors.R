@@ -316,9 +316,14 @@ new_observations.t_response <- function(response, at, size, scale, tails) {
   count <- nrow(at$mean)
   variance <- t_variance(scale[, 2L])
   z <- normal_points(count)
+  # of errors about a known mean: where the search for a row's quantiles begins
+  errors <- vapply(
+    tails, t_mixture_quantile, 0, numeric(count), scale[, 1L], scale[, 2L]
+  )
   table <- vapply(seq_along(size), function(i) {
     mean <- at$mean[, i]
     sd <- scale[, 1L] / sqrt(size[[i]])
+    guess <- mean(mean) + errors / sqrt(size[[i]])
     spread <- at$sd[, i] %||% numeric(count)
     within <- mean(variance * sd^2 + spread^2)
     nu <- scale[, 2L]
@@ -329,24 +334,36 @@ new_observations.t_response <- function(response, at, size, scale, tails) {
       sd <- rep(sd, length(z))
       nu <- rep(nu, length(z))
     }
-    c(out, vapply(tails, t_mixture_quantile, 0, as.vector(mean), sd, nu))
+    ends <- mapply(
+      t_mixture_quantile, tails, guess = guess,
+      MoreArgs = list(mean = as.vector(mean), sd = sd, nu = nu)
+    )
+    c(out, ends)
   }, numeric(2L + length(tails)))
   stats::setNames(as.data.frame(t(table)), c("mean", "sd", "lower", "upper"))
 }
 
-# The quantile of the mixture of t distributions with equal weights.
-t_mixture_quantile <- function(p, mean, sd, nu) {
+# The quantile of the mixture of t distributions with equal weights, to 1e-8 of
+# the usual sd: by Newton's method from a guess, and by bisection if it fails.
+t_mixture_quantile <- function(p, mean, sd, nu, guess = NULL) {
   if (anyNA(mean) || !all(is.finite(sd))) {
     return(NA_real_)
   }
-  # those of the components enclose it
+  tolerance <- 1e-8 * stats::median(sd)
+  away <- function(x) mean(stats::pt((x - mean) / sd, nu)) - p
+  x <- guess
+  for (i in seq_len(10L * length(guess))) {
+    step <- away(x) / mean(stats::dt((x - mean) / sd, nu) / sd)
+    x <- x - step
+    if (!is.finite(x)) break
+    if (abs(step) < tolerance) return(x)
+  }
+  # the quantiles of the components enclose it
   ends <- range(mean + sd * stats::qt(p, nu))
   if (!(ends[[2L]] > ends[[1L]])) {
     return(ends[[1L]])
   }
-  away <- function(x) mean(stats::pt((x - mean) / sd, nu)) - p
   stats::uniroot(
-    away, ends, tol = 1e-8 * stats::median(sd), maxiter = 1000,
-    extendInt = "upX"
+    away, ends, tol = tolerance, maxiter = 1000, extendInt = "upX"
   )$root
 }
