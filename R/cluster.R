@@ -162,6 +162,15 @@ await_rank <- function(node, last) {
 # ---- Messages ------------------------------------------------------------------
 
 send_request <- function(node, f, arguments) {
+  if (is_mpi(node)) {
+    # what snow sends, but without gc() after each message
+    request <- list(type = "EXEC", data = list(
+      fun = f, args = arguments, return = TRUE, tag = NULL
+    ), tag = NULL)
+    return(of_mpi("mpi.send")(
+      serialize(request, NULL), 4L, node$rank, node$SENDTAG, node$comm
+    ))
+  }
   of_parallel("sendCall")(node, f, arguments)
 }
 
