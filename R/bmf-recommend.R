@@ -301,8 +301,8 @@ recommended <- function(model, pairs, best, ends) {
 #' users have no closed form. For each draw of the items' factors they are the
 #' last of 30 sweeps of the sampler with these fixed, from those of the draw
 #' before, so that they are draws up to the error of so short a chain. Rows of
-#' [gibbs_pmf()] are counts; without a column
-#' of counts each row counts once, and items without a row have a count of 0.
+#' [gibbs_pmf()] are counts; without a column of counts each row counts once,
+#' and items without a row have a count of 0.
 #'
 #' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()].
 #' @param new_ratings A data frame with the ratings of the new users, with
@@ -490,59 +490,49 @@ droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 
 # D x users x draws
 fold_draws <- function(kept, ratings, features = NULL) {
+  model <- kept$model
   u <- NULL
-  s <- 0
   drawn <- unlist(lapply(seq_along(kept$states), function(k) {
     lapply(kept$which[[k]], function(j) {
-      s <<- s + 1
-      v <- bmf_kept_draw(kept$model, kept$states[[k]], j)$v
-      draw <- function(ratings) {
-        bmf_fold_in(kept$model, kept$states[[k]], j, ratings, features, v)
+      at <- bmf_kept_draw(model, kept$states[[k]], j)
+      fold <- function(ratings) {
+        bmf_fold_in(model, kept$states[[k]], j, ratings, features, at$v)
       }
-      u <<- if (is_ordinal(kept$model)) {
-        fold_ordinal(kept, s, ratings, v, u, draw)
+      u <<- if (is_ordinal(model)) {
+        fold_ordinal(model, at, ratings, u, fold)
       } else {
-        draw(ratings)
+        fold(ratings)
       }
     })
   }))
-  array(drawn, c(kept$model$size, ratings$n, length(kept$noise)))
+  array(drawn, c(model$size, ratings$n, length(kept$noise)))
 }
 
-# Draw s given ordinal ratings: in turn their latent values given the factors
-# (Albert and Chib 1993, doi:10.1080/01621459.1993.10476321) and the factors
-# given the latent values, from u, those of the draw before (NULL: the prior's).
-fold_ordinal <- function(kept, s, ratings, v, u, draw) {
-  model <- kept$model
-  v <- v[, ratings$item, drop = FALSE]
+# How often the factors of new users are drawn for one draw of the items', where
+# they have no closed form.
+fold_sweeps <- 30
+
+# Given ordinal ratings and a draw `at` of the fit: in turn their latent values
+# given the factors (Albert and Chib 1993, doi:10.1080/01621459.1993.10476321)
+# and the factors given the latent values, by `fold`; from u, the factors of the
+# draw before (NULL: the prior's).
+fold_ordinal <- function(model, at, ratings, u, fold) {
+  v <- at$v[, ratings$item, drop = FALSE]
   code <- match(ratings$value, model$response$values)
-  bounds <- c(-Inf, kept$cutpoints[s, ], Inf)
-  sd <- sqrt(kept$noise[[s]])
+  bounds <- c(-Inf, at$theta, Inf)
+  sd <- 1 / sqrt(at$beta)
   none <- integer()
-  u <- u %||% draw(list(
+  u <- u %||% fold(list(
     n = ratings$n, user = none, item = none, value = numeric()
   ))
-  for (sweep in seq_len(30L)) {
+  for (sweep in seq_len(fold_sweeps)) {
     mean <- model$center + inner(model, u[, ratings$user, drop = FALSE], v)
-    ratings$value <- mean + sd * normals_between(
-      (bounds[code] - mean) / sd, (bounds[code + 1L] - mean) / sd
+    ratings$value <- mean + sd * truncated_normal(
+      length(mean), (bounds[code] - mean) / sd, (bounds[code + 1L] - mean) / sd
     )
-    u <- draw(ratings)
+    u <- fold(ratings)
   }
   u
-}
-
-# Draws of the standard normal distribution between bounds, by inversion on the
-# side where the tail is, on the scale of logarithms.
-normals_between <- function(lower, upper) {
-  right <- lower > 0
-  below <- stats::pnorm(ifelse(right, -upper, lower), log.p = TRUE)
-  above <- stats::pnorm(ifelse(right, -lower, upper), log.p = TRUE)
-  u <- stats::runif(length(lower))
-  z <- stats::qnorm(
-    above + log(u + (1 - u) * exp(below - above)), log.p = TRUE
-  )
-  ifelse(right, -z, z)
 }
 
 #' @export

@@ -40,6 +40,10 @@ exchange <- function(cluster, task, common = list(), each = NULL,
     list(task, c(common, each[[w]]))
   })
   answers <- ask_workers(cluster, serve, arguments, call, seconds)
+  answered_values(cluster, answers, call)
+}
+
+answered_values <- function(cluster, answers, call) {
   for (w in seq_along(answers)) {
     raise_failure(cluster, w, answers[[w]]$failure, call)
   }
@@ -67,10 +71,7 @@ exchange_large <- function(cluster, task, common, large, size,
       sum <<- sum_to_first(integer(size))
     }
   )
-  for (w in seq_along(answers)) {
-    raise_failure(cluster, w, answers[[w]]$failure, call)
-  }
-  list(sum = sum, values = lapply(answers, `[[`, "value"))
+  list(sum = sum, values = answered_values(cluster, answers, call))
 }
 
 # The value of f(number, ...), a list with the number of the request, in each
@@ -136,7 +137,7 @@ is_mpi <- function(node) inherits(node, "MPInode")
 # Collective operations need all processes: not a part of the cluster.
 has_collectives <- function(nodes) {
   length(nodes) > 0L && all(vapply(nodes, is_mpi, NA)) &&
-    identical(vapply(nodes, `[[`, 0, "comm"), numeric(length(nodes))) &&
+    all(vapply(nodes, `[[`, 0, "comm") == world) &&
     of_mpi("mpi.comm.size")(world) == length(nodes) + 1L
 }
 

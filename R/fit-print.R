@@ -36,14 +36,13 @@ print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
 # of a mixture.
 moves_line <- function(fit) {
   counts <- lapply(fit_part(fit, "chains"), function(chain) chain$state$moves)
-  if (is.null(counts[[1L]])) {
+  counts <- Reduce(`+`, counts)
+  # other models have none
+  if (!any(counts > 0)) {
     return(NULL)
   }
-  counts <- matrix(Reduce(`+`, counts), 4L)
+  counts <- matrix(counts, 4L)
   tried <- counts[, 1L] > 0
-  if (!any(tried)) {
-    return(NULL)
-  }
   name <- c("exchanges", "merges or splits", "resplits", "combinations")
   share <- paste(each_digits(counts[tried, 2L]), "of",
                  each_digits(counts[tried, 1L]), name[tried])

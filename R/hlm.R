@@ -280,7 +280,7 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
 # Below this the squares of the numbers keep no digits.
 check_precision <- function(se, response, call) {
   least <- 1e-6 * stats::sd(response)
-  if (is.null(se) || isTRUE(min(se) >= least) || is.na(least)) {
+  if (is.null(se) || is.na(least) || min(se) >= least) {
     return(invisible())
   }
   row <- which.min(se)

@@ -226,13 +226,12 @@ ask_shards <- function(model, request, threads, last) {
   if (request$task == 2L) {
     return(NULL)
   }
-  table <- answers$sum
-  answers <- answers$values
-  parts <- unlist(lapply(answers, `[[`, "shards"), recursive = FALSE)
+  values <- answers$values
+  parts <- unlist(lapply(values, `[[`, "shards"), recursive = FALSE)
   of_parts <- function(name) unlist(lapply(parts, `[[`, name))
   last$counts <- list(
-    table = table,
-    histogram = Reduce(sum_of_unequal, lapply(answers, `[[`, "histogram"))
+    table = answers$sum,
+    histogram = Reduce(sum_of_unequal, lapply(values, `[[`, "histogram"))
   )
   c(last$counts, if (request$recording) {
     list(

@@ -47,9 +47,9 @@ fold_in.gibbs_pmf <- function(fit, new_ratings, ndraws = NULL, ...) {
   )
 }
 
-# K x users x draws: for each kept draw of the items the last of `sweeps` sweeps
-# of the new users, from those of the draw before.
-fold_counts <- function(kept, rated, sweeps = 30) {
+# K x users x draws: for each kept draw of the items the last of some sweeps of
+# the new users, from those of the draw before.
+fold_counts <- function(kept, rated) {
   model <- kept$model
   data <- list(
     n = rated$n, m = model$m, size = model$rank,
@@ -60,7 +60,7 @@ fold_counts <- function(kept, rated, sweeps = 30) {
   drawn <- over_draws(kept, function(draw) {
     u <<- .Call(
       C_pmf_fold_in, data, as.double(u), pmax(as.double(draw$v), 1e-300),
-      sweeps
+      fold_sweeps
     )
   })
   array(unlist(drawn), c(model$rank, rated$n, length(drawn)))

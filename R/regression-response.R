@@ -375,26 +375,22 @@ new_observations.binomial_response <- function(response, at, size, scale,
     return(single_outcomes(response, at, tails))
   }
   at <- with_mean(at)
+  own <- response_moments(response, at$mean, at$sd %||% (0 * at$mean))
+  whole <- mixture_table(own$mean, own$sd, NULL)
   z <- normal_points(nrow(at$mean))
-  table <- vapply(seq_along(size), function(i) {
+  ends <- vapply(seq_along(size), function(i) {
     eta <- at$mean[, i]
     if (any(at$sd[, i] > 0, na.rm = TRUE)) {
       eta <- eta + outer(at$sd[, i], z)
     }
     share <- success_probability(response, as.vector(eta))
-    own <- response_moments(
-      response, at$mean[, i], at$sd[, i] %||% numeric(nrow(at$mean))
-    )
-    p <- mean(own$mean)
-    variance <- mixture_table(cbind(own$mean), cbind(own$sd), NULL)$sd^2
-    m <- size[[i]]
-    c(
-      m * p, sqrt(m * p * (1 - p) + m * (m - 1) * variance),
-      binomial_quantiles(share, m, tails)
-    )
-  }, numeric(4))
-  stats::setNames(
-    as.data.frame(t(table)), c("mean", "sd", "lower", "upper")
+    binomial_quantiles(share, size[[i]], tails)
+  }, numeric(2))
+  p <- whole$mean
+  data.frame(
+    mean = size * p,
+    sd = sqrt(size * p * (1 - p) + size * (size - 1) * whole$sd^2),
+    two_ends(ends)
   )
 }
 
@@ -436,7 +432,7 @@ binomial_quantiles <- function(share, trials, probs) {
 # P(k) = (slope + rise / k) P(k - 1), P(0) = exp(log_start). Where P(0) has no
 # number, by the distribution function, searched upwards from `high`.
 least_counts <- function(log_start, slope, rise, probs, high, distribution) {
-  if (min(log_start) > -700 && !is.unsorted(probs)) {
+  if (isTRUE(min(log_start) > -700) && !is.unsorted(probs)) {
     found <- .Call(
       C_least_counts, exp(log_start), slope, rise, probs, 8 * high
     )

@@ -339,6 +339,19 @@ test_that("the evidence of a logistic regression with groups is a quadrature", {
   expect_evidence(fit, log_sum(values) + log(0.04))
 })
 
+# log p(y | b, u) p(b) p(u | Sigma) of the draw `one` with the deviations u (2 x
+# groups), and the Jacobian of their standard deviates. other: effects of the
+# rows beside those of b and u.
+log_joint_of_slopes <- function(one, u, data, prior, other = 0) {
+  covariance <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
+  w <- one[1:2] + u[, data$g]
+  share <- plogis(0.1 + rowSums(cbind(1, data$wt) * t(w)) + other)
+  sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
+    sum(dnorm(one[1:2], 0, sqrt(prior$slope_variance), log = TRUE)) +
+    sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
+    4 * sum(log(diag(chol(covariance))))
+}
+
 test_that("the joint density of a logistic regression with slopes by group", {
   skip_long()
   data <- transform(mtcars, g = rep(1:4, 8), wt = wt - 3)
@@ -347,19 +360,11 @@ test_that("the joint density of a logistic regression with slopes by group", {
   prior <- prior_summary(fit)
   known <- unbounded(fit)
   draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
-  x <- cbind(1, data$wt)
   slow <- vapply(1:3, function(s) {
     one <- draws[s, ]
-    covariance <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
     u <- matrix(one[paste0("w[", 1:2, ",", rep(1:4, each = 2), "]")], 2) -
       one[1:2]
-    w <- one[1:2] + u[, data$g]
-    root <- chol(covariance)
-    share <- plogis(0.1 + rowSums(x * t(w)))
-    sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
-      sum(dnorm(one[1:2], 0, sqrt(prior$slope_variance), log = TRUE)) +
-      sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
-      4 * sum(log(diag(root)))
+    log_joint_of_slopes(one, u, data, prior)
   }, 0)
   points <- known$points(draws)
   at <- gibbsite:::hlm_at_points(attr(fit, "model")$data, points[, 3:5])
@@ -517,18 +522,11 @@ test_that("the joint density of a logistic regression with several bars", {
   prior <- prior_summary(fit)
   known <- unbounded(fit)
   draws <- gibbsite:::model_matrices(fit)[[1]][c(1, 20, 50), ]
-  x <- cbind(1, data$wt)
   slow <- vapply(1:3, function(s) {
     one <- draws[s, ]
-    covariance <- outer(one[3:4], one[3:4]) * matrix(c(1, one[5], one[5], 1), 2)
     u <- matrix(one[paste0("u[1,", 1:2, ",", rep(1:4, each = 2), "]")], 2)
     other <- one[c("u[2,1,1]", "u[2,1,2]")]
-    w <- one[1:2] + u[, data$g]
-    share <- plogis(0.1 + rowSums(x * t(w)) + other[data$h])
-    sum(dbinom(data$am + 1, 3, share, log = TRUE)) +
-      sum(dnorm(one[1:2], 0, sqrt(prior$slope_variance), log = TRUE)) +
-      sum(apply(u, 2, log_normal, mean = 0, covariance = covariance)) +
-      4 * sum(log(diag(chol(covariance)))) +
+    log_joint_of_slopes(one, u, data, prior, other[data$h]) +
       sum(dnorm(other / one[["sd[2,1]"]], log = TRUE))
   }, 0)
   points <- known$points(draws)
