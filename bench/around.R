@@ -101,6 +101,27 @@ line("regression: logistic, interval of 1e5 rows", 3,
      invisible(predict(logistic, large, type = "response", interval = "mean")),
      TRUE)
 
+# ---- predictions of new counts and of responses with t errors -----------------
+
+if (grepl("new", chosen) || chosen == "") {
+  some <- withr::with_seed(7, data.frame(x = rnorm(2000), g = gl(20, 100)))
+  some <- withr::with_seed(8, transform(
+    some, count = rpois(2000, exp(1 + 0.3 * x)), y = 1 + x + rt(2000, 4)
+  ))
+  counts <- fixed(gibbs_count, count ~ x, some)
+  by_group <- fixed(gibbs_count, count ~ x + (1 | g), some, draws = 500)
+  heavy <- fixed(gibbs_lm, y ~ x, some[1:300, ], errors = "t")
+}
+line("new: 2,000 counts", 0.5, invisible(predict(
+  counts, some, type = "response", interval = "prediction"
+)), TRUE)
+line("new: 100 counts with groups", 0.5, invisible(predict(
+  by_group, some[1:100, ], type = "response", interval = "prediction"
+)), TRUE)
+line("new: 300 responses with t errors", 0.5, invisible(predict(
+  heavy, some[1:300, ], interval = "prediction"
+)), TRUE)
+
 # ---- ratings -----------------------------------------------------------------
 
 if (grepl("ratings", chosen) || chosen == "") {
