@@ -96,37 +96,64 @@ density_value <- function(density, theta, call) {
   values
 }
 
-# Gradient (p) or Hessian (p x p), given or by differences.
-density_derivative <- function(density, what, theta, call) {
+# Gradient (p) or Hessian (p x p), given or by differences in units of `unit`.
+density_derivative <- function(density, what, theta, unit, call) {
   p <- length(theta)
-  size <- if (what == "gradient") p else p^2
-  if (is.null(density[[what]])) {
-    differences <- switch(
-      what, gradient = numDeriv::grad, hessian = numDeriv::hessian
-    )
-    value <- differences(function(x) density_value(density, x, call), theta)
+  by_differences <- is.null(density[[what]])
+  if (by_differences) {
+    value <- differences(density, what, theta, unit, call)
   } else {
     points <- as_points(density, theta)
     value <- call_density(density, what, points, call)
+    size <- if (what == "gradient") p else p^2
     check_density_values(value, size, what, points, call)
     value <- as.double(value[[1L]])
   }
   if (!all(is.finite(value))) {
     point <- point_words(stats::setNames(theta, density$names))
-    how <- if (is.null(density[[what]])) " by differences"
+    how <- if (by_differences) " by differences"
     abort_numeric(
       c("The {what} of {.arg log_density}{how} is not finite at {point}.",
         i = "Is this the edge of where the density is positive? Parameters
              without bounds, such as logarithms, have no edge."),
-      call = call, class = c(if (!is.null(how)) "edge", "density")
+      call = call, class = c(if (by_differences) "edge", "density")
     )
   }
   if (what == "hessian") matrix(value, p, p) else as.double(value)
 }
 
-# list(map, factor, value, trace, iterations): the mode, L where L L' is the
-# negative Hessian there, the log density, and the best value so far at each
-# step of the search; of gradient ascent the value itself, and `path`.
+# The Hessian is that of the gradient if this is given; see also
+# gradient_by_unit().
+differences <- function(density, what, theta, unit, call) {
+  if (what == "gradient") {
+    value <- function(x) density_value(density, x, call)
+    return(gradient_by_unit(value, theta, unit))
+  }
+  one <- rep(1, length(theta))
+  at <- function(z) theta + unit * (z - 1)
+  hessian <- if (is.null(density$gradient)) {
+    # with many parameters fewer extrapolations: each takes 4 p^2 / 2 values
+    few <- list(r = if (length(theta) > 30L) 2 else 4)
+    numDeriv::hessian(
+      function(z) density_value(density, at(z), call), one, method.args = few
+    )
+  } else {
+    numDeriv::jacobian(function(z) {
+      unit * density_derivative(density, "gradient", at(z), unit, call)
+    }, one, method.args = list(r = 2))
+  }
+  hessian / outer(unit, unit)
+}
+
+# For each parameter about a standard deviation, given the others.
+units_at <- function(density, theta, call) {
+  force(theta)
+  reach(density_or_zero(density, call), theta)
+}
+
+# list(map, factor, value, iterations): the mode, L where L L' is the negative
+# Hessian there, the log density, and the number of steps; of gradient ascent
+# also `path`, with a row for each point, and `trace`, their log densities.
 find_mode <- function(density, init, method, call, rho = NULL) {
   theta <- as.double(init)
   value <- density_value(density, theta, call)
@@ -140,7 +167,7 @@ find_mode <- function(density, init, method, call, rho = NULL) {
   }
   if (method == "gradient") {
     at <- ascend_by_gradient(density, theta, value, rho, call)
-    return(c(polish_mode(density, at, call), list(path = at$path)))
+    return(c(polish_mode(density, at, call), at[c("path", "trace")]))
   }
   onwards <- function(cnd) {
     at <- climb_by_search(density, theta, value, call)
@@ -148,15 +175,16 @@ find_mode <- function(density, init, method, call, rho = NULL) {
     polish_mode(density, at, call)
   }
   tryCatch(
-    polish_mode(
-      density, ascend_density(density, theta, value, method, call), call
-    ),
-    gibbsite_error_edge = onwards
+    {
+      at <- ascend_density(density, theta, value, call)
+      polish_mode(density, at, call)
+    },
+    gibbsite_error_edge = onwards, gibbsite_error_indefinite = onwards
   )
 }
 
-# The search of mh_sample(), where optim() meets an edge of the density. NULL if
-# it finds no peak. As there, NaN and errors on the way are zero density.
+# The search of mh_sample(), where the other one ends at no peak, as at an edge
+# of the density. NULL if it finds none. As there, NaN and errors on the way are zero density.
 climb_by_search <- function(density, theta, value, call) {
   height <- density_or_zero(density, call)
   seen <- count_evaluations(height, NULL, search_bound(length(theta)))
@@ -165,7 +193,7 @@ climb_by_search <- function(density, theta, value, call) {
     gibbsite_search_bound = function(cnd) NULL
   )
   if (identical(found$ended, "found")) {
-    list(theta = found$centre, value = found$top, trace = c(value, found$top))
+    list(theta = found$centre, value = found$top, iterations = 1L)
   }
 }
 
@@ -182,13 +210,14 @@ density_or_zero <- function(density, call) {
 # ---- gradient ascent
 
 # theta <- theta + rho * gradient, until a step is below 1e-7 of theta:
-# list(theta, value, trace, path), `path` with a row for each point.
+# list(theta, value, iterations, trace, path).
 ascend_by_gradient <- function(density, theta, value, rho, call, most = 10000) {
+  unit <- units_at(density, theta, call)
   path <- list(theta)
   trace <- value
   for (step in seq_len(most)) {
     change <- tryCatch(
-      rho * density_derivative(density, "gradient", theta, call),
+      rho * density_derivative(density, "gradient", theta, unit, call),
       gibbsite_error_density = function(cnd) {
         abort_rho(rho, step, "has no gradient", call, cnd)
       }
@@ -196,7 +225,7 @@ ascend_by_gradient <- function(density, theta, value, rho, call, most = 10000) {
     if (all(abs(change) <= 1e-7 * (1 + abs(theta)))) {
       check_arrived(density, theta, rho, step, call)
       return(list(
-        theta = theta, value = value, trace = trace,
+        theta = theta, value = value, iterations = step - 1L, trace = trace,
         path = matrix(unlist(path), ncol = length(theta), byrow = TRUE,
                       dimnames = list(NULL, density$names))
       ))
@@ -221,8 +250,9 @@ ascend_by_gradient <- function(density, theta, value, rho, call, most = 10000) {
 # Whether a step was short because the mode is near: it is within 0.05 standard
 # deviations by the derivatives. Newton's method goes on from there.
 check_arrived <- function(density, theta, rho, step, call) {
-  gradient <- density_derivative(density, "gradient", theta, call)
-  hessian <- density_derivative(density, "hessian", theta, call)
+  unit <- units_at(density, theta, call)
+  gradient <- density_derivative(density, "gradient", theta, unit, call)
+  hessian <- density_derivative(density, "hessian", theta, unit, call)
   factor <- factor_precision(-hessian)
   if (is.null(factor)) {
     abort_indefinite(density, theta, hessian, call)
@@ -245,41 +275,35 @@ abort_rho <- function(rho, step, what, call, parent = NULL, larger = FALSE) {
   )
 }
 
-# optim(), with a trace of the best value at each evaluation of the gradient, or
-# at each rise if the method uses no gradients.
-ascend_density <- function(density, theta, value, method, call) {
-  best <- value
-  trace <- value
-  climb <- function(x) {
-    value <- density_value(density, x, call)
-    best <<- max(best, value)
-    if (method == "Nelder-Mead" && best > trace[[length(trace)]]) {
-      trace[[length(trace) + 1L]] <<- best
-    }
-    -value
+# nlminb(), in units of the density's width at `theta`, so that scales do not
+# matter.
+ascend_density <- function(density, theta, value, call) {
+  p <- length(theta)
+  unit <- units_at(density, theta, call)
+  at <- function(z) theta + unit * z
+  slope <- function(z) {
+    -unit * density_derivative(density, "gradient", at(z), unit, call)
   }
-  slope <- function(x) {
-    trace[[length(trace) + 1L]] <<- best
-    -density_derivative(density, "gradient", x, call)
-  }
-  # with one parameter Nelder-Mead gives a warning
-  if (method == "Nelder-Mead" && length(theta) == 1L) {
-    method <- "BFGS"
-  }
-  found <- stats::optim(
-    theta, climb, if (method != "Nelder-Mead") slope, method = method,
-    control = list(maxit = 500 + 100 * length(theta), reltol = 1e-10)
+  found <- stats::nlminb(
+    # 1: tolerances are relative to the value
+    numeric(p), function(z) 1 + value - density_value(density, at(z), call),
+    if (!is.null(density$gradient)) slope,
+    control = list(iter.max = 500 + 100 * p, eval.max = 1e5, rel.tol = 1e-12)
   )
-  list(theta = found$par, value = -found$value, trace = trace)
+  list(
+    theta = at(found$par), value = 1 + value - found$objective,
+    iterations = found$iterations
+  )
 }
 
-# Newton's method with step halving from the point where optim() stopped.
-# optim() ends when the density rises little, which may be a tenth of a standard
+# Newton's method with step halving from the point where a search stopped. A
+# search ends when the density rises little, which may be a tenth of a standard
 # deviation from the mode.
-polish_mode <- function(density, at, call, most = 100) {
+polish_mode <- function(density, at, call, unit = NULL, most = 100) {
   for (iteration in seq_len(most)) {
-    gradient <- density_derivative(density, "gradient", at$theta, call)
-    hessian <- density_derivative(density, "hessian", at$theta, call)
+    units <- unit %||% units_at(density, at$theta, call)
+    gradient <- density_derivative(density, "gradient", at$theta, units, call)
+    hessian <- density_derivative(density, "hessian", at$theta, units, call)
     factor <- factor_precision(-hessian)
     if (is.null(factor)) {
       abort_indefinite(density, at$theta, hessian, call)
@@ -289,10 +313,11 @@ polish_mode <- function(density, at, call, most = 100) {
     )
     rise <- sum(gradient * step) / 2
     if (rise < 1e-10) {
+      at <- half_steps(density, at, step, call) %||% at
       check_derivatives(density, at, factor, call)
       return(list(
-        map = at$theta, factor = factor, value = at$value, trace = at$trace,
-        iterations = length(at$trace) - 1L
+        map = at$theta, factor = factor, value = at$value,
+        iterations = at$iterations
       ))
     }
     next_at <- half_steps(density, at, step, call)
@@ -314,7 +339,7 @@ half_steps <- function(density, at, step, call) {
     value <- density_value(density, theta, call)
     if (value >= at$value - slack) {
       return(list(
-        theta = theta, value = value, trace = c(at$trace, value)
+        theta = theta, value = value, iterations = at$iterations + 1L
       ))
     }
   }
@@ -389,8 +414,8 @@ abort_indefinite <- function(density, theta, hessian, call) {
        where the search ended.",
       x = "Its largest eigenvalue is {largest}, mainly in the direction of
            {.val {main}}.",
-      i = "There the density is flat or still rises: it may have a ridge, saddle
-           or no maximum. Try another {.arg init}, other parameters, or a
+      i = "There the density is flat, still rises or ends: it may have a ridge,
+           a saddle, an edge or no maximum. Try another {.arg init}, other parameters, or a
            proper prior."),
     call = call, class = "indefinite", point = theta
   )

@@ -65,7 +65,7 @@ model_prepare.laplace_search_model <- function(model, running, call) {
     model$frame, found$value, search$method, search$correct
   )
   # of gradient ascent alone
-  out$path <- found$value$path
+  out[c("path", "trace")] <- found$value[c("path", "trace")]
   out$rho <- search$rho
   out
 }
@@ -83,8 +83,8 @@ density_model <- function(density, found, method, correct) {
     precision_factor = found$factor, prior = NULL, nobs = NA_integer_,
     columns = density$names, log_joint_map = found$value,
     log_evidence = laplace_log_evidence(found$value, found$factor),
-    trace = found$trace, iterations = found$iterations, method = method,
-    correct = correct, frame = density, arguments_at = c("frame", "arguments"),
+    iterations = found$iterations, method = method, correct = correct,
+    frame = density, arguments_at = c("frame", "arguments"),
     given = given_density
   )
 }

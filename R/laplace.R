@@ -19,14 +19,17 @@
 #' says so. [importance_check()] measures its quality, and `correct =
 #' "importance"` draws from the density itself.
 #'
-#' The mode is found by [stats::optim()] and then by Newton's method with step
+#' The mode is found by [stats::nlminb()] and then by Newton's method with step
 #' halving, until the next step would raise the log density by less than 1e-10.
 #' If derivatives by differences meet an edge of the density, the search of
 #' [mh_sample()] is made from `init` (see [mh_start]), and then
 #' Newton's method again.
 #' Derivatives that are not given are computed numerically, by the numDeriv
 #' package (Richardson's extrapolation), for which `log_density` must be finite
-#' and smooth around the mode. Use parameters without bounds (a log standard
+#' and smooth around the mode. Their steps follow the width of the density, so
+#' that units and the place of the mode do not matter. A Hessian takes some
+#' \eqn{4 p^2}{4 p^2} values of `log_density` (\eqn{2 p^2}{2 p^2} above 30
+#' parameters), but \eqn{4 p}{4 p} of `gradient`. Use parameters without bounds (a log standard
 #' deviation, a logit): the density is then also closer to a normal density.
 #' Remember to include the Jacobian.
 #'
@@ -49,12 +52,12 @@
 #'   its gradient (a vector) and its matrix of second derivatives.
 #' @param ... Further arguments of `log_density`, `gradient` and `hessian`.
 #'   Arguments of `laplace()` itself need their whole names.
-#' @param method The method of [stats::optim()]: `"BFGS"` (default), `"CG"` or
-#'   `"Nelder-Mead"`, which needs no gradient to start with. Or `"gradient"`,
-#'   gradient ascent with the step `rho`, for teaching: \eqn{\theta \leftarrow
-#'   \theta + \rho \nabla \log q(\theta)}{theta <- theta + rho * (gradient of
-#'   log q)}, at most 10,000 times, until a step is below 1e-7 of
-#'   \eqn{1 + |\theta|}{1 + |theta|}. `plot(fit, type = "path")` draws its path.
+#' @param method `"BFGS"` (default), the quasi-Newton method of
+#'   [stats::nlminb()]. Or `"gradient"`, gradient ascent with the step `rho`, for
+#'   teaching: \eqn{\theta \leftarrow \theta + \rho \nabla \log
+#'   q(\theta)}{theta <- theta + rho * (gradient of log q)}, at most 10,000
+#'   times, until a step is below 1e-7 of \eqn{1 + |\theta|}{1 + |theta|}.
+#'   `plot(fit, type = "path")` draws its path.
 #' @param rho For `method = "gradient"` alone, which needs it: a positive
 #'   number, the same in every step. The ascent is stable around the mode if it
 #'   is below 2 / the largest eigenvalue of \eqn{\Sigma^{-1}}{Sigma^-1}; far
@@ -103,8 +106,7 @@
 #' plot(fit, type = "path")
 #' @export
 laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
-                    method = c("BFGS", "CG", "Nelder-Mead", "gradient"),
-                    rho = NULL,
+                    method = c("BFGS", "gradient"), rho = NULL,
                     correct = c("none", "importance"), draws = 1000,
                     chains = 4, cores = getOption("mc.cores", 1L), seed = NULL,
                     checkpoint = NULL, stop_when = NULL,
@@ -112,7 +114,7 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
   if (has_short_names()) return(with_whole_names())
   check_needed(log_density = "a function", init = "where the search begins")
   call <- rlang::current_env()
-  method <- check_choice(method, c("BFGS", "CG", "Nelder-Mead", "gradient"))
+  method <- check_choice(method, c("BFGS", "gradient"))
   rho <- check_rho(rho, method, call)
   correct <- check_choice(correct, c("none", "importance"))
   init <- check_density_init(init, call)

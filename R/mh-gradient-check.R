@@ -19,8 +19,9 @@ check_gradient <- function(model, point, call) {
   model$spec$map <- NULL
   density <- working_density(model)
   check_gradient_value(model, point, attr(given, "value"), density, call)
-  near <- lapply(c(1e-4, 1e-6, 1e-8), function(size) {
-    differences_at(density, unname(point), size)
+  unit <- reach(density, unname(point))
+  near <- lapply(c(1e-3, 1e-5, 1e-7), function(size) {
+    differences_at(density, unname(point), size, unit)
   })
   wrong <- Reduce(`&`, lapply(near, function(by) {
     !(abs(given - by$value) <= 0.01 * pmax(abs(given), abs(by$value)) +
@@ -51,17 +52,16 @@ check_gradient_value <- function(model, point, value, density, call) {
   )
 }
 
-# list(value, noise): differences over about `size` times a coordinate, and a
-# bound of their rounding error.
-differences_at <- function(density, x, size) {
+# list(value, noise): differences over `size` times `unit`, and a bound of their
+# rounding error.
+differences_at <- function(density, x, size, unit) {
   value <- tryCatch(
-    numDeriv::grad(density, x, method.args = list(d = size, eps = size, r = 2)),
+    gradient_by_unit(density, x, unit, d = size, r = 2),
     error = function(cnd) rep(NA_real_, length(x))
   )
-  step <- size * ifelse(abs(x) < 1.8e-5, 1 + abs(x), abs(x))
   list(
     value = value,
-    noise = 20 * .Machine$double.eps * (1 + abs(density(x))) / step
+    noise = 20 * .Machine$double.eps * (1 + abs(density(x))) / (size * unit)
   )
 }
 

@@ -137,6 +137,13 @@ mh_state <- function(model, x, own) {
   )
 }
 
+functions_to_run <- function(model) {
+  if (identical(model$gradient, "differences")) {
+    model$unit <- difference_unit(model)
+  }
+  mh_functions(model)
+}
+
 # The state with its point and log density at x; the density is evaluated once.
 settle <- function(model, state) {
   calling_user_code(model, function(place) {
@@ -203,10 +210,9 @@ model_sweeps.mh_model <- function(model, state, n, control) {
   state[stored_steps] <- NULL
   # states stored by earlier versions have none
   state$high <- state$high %||% Inf
+  functions <- functions_to_run(model)
   result <- calling_user_code(model, function(place) {
-    .Call(
-      C_mh_sweeps, model$spec, mh_functions(model), state, n, control, place
-    )
+    .Call(C_mh_sweeps, model$spec, functions, state, n, control, place)
   })
   if (is.null(result)) {
     return(NULL)

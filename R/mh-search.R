@@ -111,6 +111,20 @@ found_region <- function(model) {
   )
 }
 
+# The distances over which a gradient's differences are taken: about a standard
+# deviation of each parameter given the others, where the search ended.
+difference_unit <- function(model) {
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  centre <- model$search$centre
+  at <- if (is.null(centre)) {
+    model$init
+  } else {
+    from_working(search_scale(model), centre)
+  }
+  reach(point_density(model), as.double(at))
+}
+
 # The factor of a search on the working scale.
 factor_of_search <- function(model) {
   spec <- search_scale(model)
@@ -264,14 +278,14 @@ mode_factor <- function(model, call) {
   } else {
     factor_of_search(model)
   }
-  # centred at 1, because numDeriv's steps are proportional to the coordinate
+  d <- length(start)
   scaled <- new_density(
-    function(z) seen$at(start + drop(axes %*% (z - 1))), NULL, NULL,
+    function(z) seen$at(start + drop(axes %*% z)), NULL, NULL,
     model$parameters, list()
   )
-  at <- list(theta = rep(1, length(start)), value = seen$at(start))
+  at <- list(theta = numeric(d), value = seen$at(start), iterations = 0L)
   found <- tryCatch(
-    polish_mode(scaled, at, call),
+    polish_mode(scaled, at, call, unit = rep(1, d)),
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
     gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
     # not passed on: it shows points in units of the axes

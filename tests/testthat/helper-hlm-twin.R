@@ -418,9 +418,9 @@ crossed_mutants <- list(
     data$cross[[2]]$within <- 0 * data$cross[[2]]$within
     data
   }),
-  # one group more than there are
+  # the groups of both bars counted for the second
   groups = data_mutant(function(data) {
-    data$bars[[2]]$df <- data$bars[[2]]$df + 1
+    data$bars[[2]]$df <- data$bars[[2]]$df + data$bars[[1]]$groups
     data
   }),
   # nu0 not halved

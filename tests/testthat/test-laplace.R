@@ -66,28 +66,61 @@ test_that("a normal density is approximated by itself", {
   expect_equal(exp(check$log_weights), rep(1e-3, 1000), tolerance = 1e-7)
 })
 
-test_that("every method and every kind of derivative finds the same mode", {
+test_that("every kind of derivative finds the same mode", {
   skip_long()
   density <- log_gamma(3)
   gradient <- function(x) 3 - exp(x[[1]])
   hessian <- function(x) matrix(-exp(x[[1]]))
   fits <- list(
     quick(density, c(x = 5)), quick(density, c(x = -5), gradient),
-    quick(density, c(x = 2), gradient, hessian),
-    quick(density, c(x = 2), method = "CG"),
-    quick(density, c(x = 2), method = "Nelder-Mead")
+    quick(density, c(x = 2), gradient, hessian)
   )
   for (fit in fits) {
     # within a millionth of a standard deviation
     expect_lt(abs(coef(fit) - log(3)), 1e-6 / sqrt(3))
     expect_equal(vcov(fit)[[1]], 1 / 3, tolerance = 1e-6)
-    expect_false(is.unsorted(attr(fit, "model")$trace))
   }
   banana <- function(x) -(1 - x[[1]])^2 - 50 * (x[[2]] - x[[1]]^2)^2
-  for (method in fast_or("BFGS", c("BFGS", "CG", "Nelder-Mead"))) {
-    fit <- quick(banana, c(a = -1.2, b = 1), method = method)
-    expect_equal(coef(fit), c(a = 1, b = 1), tolerance = 1e-5)
+  fit <- quick(banana, c(a = -1.2, b = 1))
+  expect_equal(coef(fit), c(a = 1, b = 1), tolerance = 1e-5)
+})
+
+# numDeriv's own steps are a share of the coordinate, and were 100 standard
+# deviations wide.
+test_that("the place of the mode and the units do not matter", {
+  log_density <- function(x, at, by) {
+    sum(dlogis(x, at, by, log = TRUE)) - sum(diff((x - at) / by)^2) / 4
   }
+  by <- c(1e-3, 1, 1e4)
+  slope <- function(x, at, by) {
+    d <- diff((x - at) / by)
+    (1 - 2 * plogis((x - at) / by) + c(d[[1]], d[[2]] - d[[1]], -d[[2]]) / 2) /
+      by
+  }
+  precision <- diag(0.5, 3) + crossprod(diff(diag(3))) / 2
+  for (far in c(0, 1, 1e6)) {
+    at <- far * by * c(1, -1, 1)
+    for (gradient in list(NULL, slope)) {
+      fit <- quick(log_density, at + 3 * by, gradient, at = at, by = by)
+      expect_lt(max(abs(coef(fit) - at) / by), 1e-4)
+      expect_equal(
+        unname(vcov(fit) / outer(by, by)), solve(precision), tolerance = 1e-5
+      )
+    }
+  }
+})
+
+test_that("a search of many parameters takes few evaluations", {
+  count <- 0
+  wide <- seq_len(40)
+  log_density <- function(x) {
+    count <<- count + 1
+    -sum((x / wide)^2) / 2 - sum(x^4) / 100
+  }
+  fit <- quick(log_density, rep(1, 40))
+  expect_lt(max(abs(coef(fit)) / sqrt(diag(vcov(fit)))), 1e-5)
+  expect_equal(unname(diag(vcov(fit))), wide^2, tolerance = 1e-4)
+  expect_lt(count, 20000)
 })
 
 test_that("further arguments reach all three functions", {
@@ -509,7 +542,10 @@ test_that("what is printed says that it approximates, and how well", {
     fit
     summary(fit)
     importance_check(log_gamma_fit(3))
-  }, transform = without_time)
+  }, transform = function(x) {
+    # the rounding errors of an exact value
+    sub("se [0-9.]+e-1[0-9]", "se 0", without_time(x))
+  })
   expect_snapshot(
     suppressWarnings(log_gamma_fit(3, correct = "importance", draws = 1000)),
     transform = without_numbers
@@ -572,7 +608,7 @@ test_that("a density that fails says where", {
     laplace(function(x) stop("no such file"), c(a = 1.5))
     laplace(line, c(a = 1, b = 2), gradient = function(x) -x[[1]])
     laplace(line, c(a = 1, b = 2), gradient = function(x) c(NaN, 1))
-    laplace(line, c(a = 1, b = 2), gradient = function(x) -x,
+    laplace(line, c(a = 0, b = 0), gradient = function(x) -x,
             hessian = function(x) c(1, 2))
   })
   expect_error(
@@ -588,22 +624,28 @@ test_that("no mode, no approximation", {
   saddle <- function(x) -x[[1]]^4 + 3 * x[[1]]^2 - x[[2]]^2
   ridge <- function(x) -(x[[1]] + x[[2]])^2
   edge <- function(x) if (x[[1]] > 0) -x[[1]] else -Inf
-  expect_error(quick(saddle, c(a = 0, b = 1)),
-               class = "gibbsite_error_indefinite")
+  # from the saddle to one of the modes, also with its derivatives
+  for (fit in list(
+    quick(saddle, c(a = 0, b = 1)),
+    quick(saddle, c(a = 0, b = 1), function(x) {
+      c(-4 * x[[1]]^3 + 6 * x[[1]], -2 * x[[2]])
+    }, function(x) diag(c(6 - 12 * x[[1]]^2, -2)))
+  )) {
+    expect_equal(abs(coef(fit)), c(a = sqrt(1.5), b = 0), tolerance = 1e-6)
+  }
   expect_error(quick(ridge, c(a = 0, b = 1)),
                class = "gibbsite_error_indefinite")
   expect_error(quick(function(x) x[[1]], c(a = 0)),
                class = "gibbsite_error_numeric")
-  expect_error(quick(edge, c(a = 1)), class = "gibbsite_error_density")
+  expect_error(quick(edge, c(a = 1)), class = "gibbsite_error_indefinite")
   line <- function(x) -sum((x - 3)^2) / 2
   expect_error(
     quick(line, c(a = 1), gradient = function(x) 1 - x),
     class = "gibbsite_error_derivative"
   )
   expect_gibbsite_error({
-    quick(saddle, c(a = 0, b = 1), gradient = function(x) {
-      c(-4 * x[[1]]^3 + 6 * x[[1]], -2 * x[[2]])
-    }, hessian = function(x) diag(c(6 - 12 * x[[1]]^2, -2)))
+    quick(ridge, c(a = 0, b = 1), gradient = function(x) rep(-2 * sum(x), 2),
+          hessian = function(x) matrix(-2, 2, 2))
     # derivatives of another density
     quick(line, c(a = 3), gradient = function(x) 1 - x,
           hessian = function(x) matrix(-1))

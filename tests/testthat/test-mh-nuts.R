@@ -386,6 +386,31 @@ test_that("values may carry their gradient", {
                class = "gibbsite_error_user_function")
 })
 
+# numDeriv's own steps are a share of the coordinate: those were wider than this
+# density.
+test_that("differences follow the width of the density, wherever it lies", {
+  for (at in list(c(0, 0), c(1e6, -1e-3))) {
+    count <- 0
+    by <- c(1, 1e-7)
+    density <- function(x) {
+      count <<- count + 1
+      sum(stats::dlogis(x, at, by, log = TRUE))
+    }
+    fit <- suppressMessages(suppressWarnings(mh_sample(
+      density, c(a = at[[1]] + 3, b = at[[2]]), nuts(), draws = 100,
+      burnin = 100, chains = 1, seed = 1, progress = FALSE
+    )))
+    expect_lt(count, 15000)
+    z <- (as.matrix(fit)[, 1:2] - rep(at, each = 100)) / rep(by, each = 100)
+    expect_true(all(abs(colMeans(z)) < 1.2 & apply(z, 2, sd) < 3))
+    right <- function(x) (1 - 2 * stats::plogis((x - at) / by)) / by
+    expect_no_error(suppressWarnings(mh_sample(
+      density, c(a = at[[1]] + 3, b = at[[2]]), nuts(), gradient = right,
+      draws = 2, burnin = 2, chains = 1, seed = 1, progress = FALSE
+    )))
+  }
+})
+
 test_that("without a gradient differences are taken, with a message", {
   skip_long()
   messages <- character()

@@ -41,7 +41,7 @@ refused("new people are not predicted unasked",
         predict(rasch, transform(answers[1, ], id = "new")),
         says = "id.*allow_new_levels")
 refused("groups of one factor are not independent",
-        log_lik(rasch, by = "group"), says = "observation")
+        log_lik(rasch, by = "group"), says = "grouping factors")
 right("priors of the factors by name", {
   fit <- few(r2 ~ 1 + (1 | id) + (1 | item),
              prior = logistic_prior(group_scale = list(id = 1)))

@@ -23,8 +23,12 @@ refused("the collapsed sampler", gibbs_lda(scatter(NULL, x), 3),
         says = "partially_collapsed")
 refused("draws of theta", run(scatter(NULL, x), keep = "theta"),
         says = "on_shards")
-refused("a checkpoint", run(scatter(NULL, x), checkpoint = tempfile()),
-        says = "checkpoint")
+right("a checkpoint goes on in another number of shards", {
+  folder <- tempfile()
+  run(scatter(NULL, x, shards = 4), checkpoint = folder)
+  fit <- resume(folder, data = scatter(NULL, x, shards = 2))
+  identical(lapply(fit, unclass), lapply(one, unclass))
+})
 refused("the documents of the fit", predict(fit), says = "on_shards")
 refused("a file that is not there", {
   shards(NULL, "absent.rds", function(file) readRDS(file))
