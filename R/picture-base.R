@@ -189,7 +189,8 @@ tick_room <- function(picture, size, line, width) {
   left <- label_width(labels, if (is.null(picture$y$at)) size else 0.9 * size)
   turned <- is_turned(picture, size, width)
   list(
-    left = min(left, 0.45 * width) + 0.65 * line,
+    # left_labels() leaves 0.1 inches free
+    left = min(left, 0.45 * width) + max(0.65 * line, 0.105),
     below = if (turned) {
       label_width(picture$x$labels, 0.9 * size) + 0.7 * line
     } else {
