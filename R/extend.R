@@ -24,6 +24,9 @@
 #'   it. For [gibbs_logistic()] they are `list(x = , y = )` with the model
 #'   matrix, for [gibbs_sample()] the list of conditionals. `NULL` (default)
 #'   when the fit holds them. Or new documents for a fit of [gibbs_lda()].
+#' @param burnin With more documents: a whole number, 0 or more, the sweeps that
+#'   each chain runs first and does not keep. `NULL` (default): as many as in the
+#'   fit. A number is an error if there are no new documents.
 #' @param log_density The log density of a fit made by [mh_sample()] or of a
 #'   corrected fit made by [laplace()], in the same way. It is needed after
 #'   `keep_data = FALSE`, and if the fit's log density is compiled code whose
@@ -31,9 +34,6 @@
 #' @param threads,cores,checkpoint,stop_when,progress As in [running];
 #'   `threads = NULL` (default) takes the number that the fit was run with. Only
 #'   `stop_when` changes the result.
-#' @param burnin With more documents: a whole number, 0 or more, the sweeps that
-#'   each chain runs first and does not keep. `NULL` (default): as many as in the
-#'   fit. Otherwise an error.
 #' @param ... Passed to methods.
 #' @return The longer fit; with more documents, a new fit of all documents.
 #' @section More documents:
@@ -87,11 +87,12 @@ extend <- function(object, ...) {
 
 #' @rdname extend
 #' @export
-extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
+extend.gibbsite_fit <- function(object, draws, data = NULL, burnin = NULL,
+                                threads = NULL,
                                 cores = getOption("mc.cores", 1L),
                                 checkpoint = NULL, stop_when = NULL,
                                 progress = TRUE, log_density = NULL,
-                                burnin = NULL, ...) {
+                                ...) {
   call <- rlang::current_env()
   check_no_more(...)
   if (missing(draws)) {
