@@ -453,9 +453,9 @@ plot.k_comparison <- function(x, ...) {
 }
 
 # Values of one measure, with the error of the difference if the verdicts are
-# about it: x, y, lower, upper, sure, judged; `cut` where a value is so much worse
-# than the others that it would flatten their axis, with an arrow `from`, `to`
-# and its number at `beside`.
+# about it: x, y, lower, upper, sure, judged; `cut` where a value is so much
+# worse than the others that it would flatten their axis, with an arrow `from`,
+# `to` and its number at `beside`.
 measure_shown <- function(name, x) {
   value <- x[[name]]
   # the verdicts are on the criterion alone

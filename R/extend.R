@@ -25,8 +25,8 @@
 #'   matrix, for [gibbs_sample()] the list of conditionals. `NULL` (default)
 #'   when the fit holds them. Or new documents for a fit of [gibbs_lda()].
 #' @param burnin With more documents: a whole number, 0 or more, the sweeps that
-#'   each chain runs first and does not keep. `NULL` (default): as many as in the
-#'   fit. A number is an error if there are no new documents.
+#'   each chain runs first and does not keep. `NULL` (default): as many as in
+#'   the fit. A number is an error if there are no new documents.
 #' @param log_density The log density of a fit made by [mh_sample()] or of a
 #'   corrected fit made by [laplace()], in the same way. It is needed after
 #'   `keep_data = FALSE`, and if the fit's log density is compiled code whose
@@ -37,30 +37,31 @@
 #' @param ... Passed to methods.
 #' @return The longer fit; with more documents, a new fit of all documents.
 #' @section More documents:
-#' `extend(fit, draws, data = more)` adds documents to a fit of [gibbs_lda()] that
-#' holds its data. `more` has the new documents alone, in any form that
+#' `extend(fit, draws, data = more)` adds documents to a fit of [gibbs_lda()]
+#' that holds its data. `more` has the new documents alone, in any form that
 #' `gibbs_lda()` takes. The result is a new fit, of the posterior given all
-#' documents, those of `fit` first. Its draws are all new: `burnin` sweeps that are
-#' not kept and then `draws` draws, with the `thin`, `prior`, `method` and `keep`
-#' of `fit`, and a verdict of their own. A rule counts them from 0.
+#' documents, those of `fit` first. Its draws are all new: `burnin` sweeps that
+#' are not kept and then `draws` draws, with the `thin`, `prior`, `method` and
+#' `keep` of `fit`, and a verdict of their own. A rule counts them from 0.
 #'
-#' Each chain starts at its last state, and uses its own stream of random numbers
-#' further, so that the same call gives the same bits. The tokens of `fit` keep
-#' their topics; those of new tokens are drawn given the means of \eqn{\phi}{phi}
-#' that belong to these topics. So the start is near the posterior of all
-#' documents if the new ones resemble the old ones, and a shorter `burnin` then
-#' does; the trace of `log_joint` shows whether it was long enough. Topics keep
-#' the numbers and names that they have in `fit`.
+#' Each chain starts at its last state, and uses its own stream of random
+#' numbers further, so that the same call gives the same bits. The tokens of
+#' `fit` keep their topics; those of new tokens are drawn given the means of
+#' \eqn{\phi}{phi} that belong to these topics. So the start is near the
+#' posterior of all documents if the new ones resemble the old ones, and a
+#' shorter `burnin` then does; the trace of `log_joint` shows whether it was
+#' long enough. Topics keep the numbers and names that they have in `fit`.
 #'
 #' Names of documents must be new. Documents without names are numbered after
-#' those of `fit`, and a document without a word has the prior. Terms are matched
-#' by name. New terms join the vocabulary, with a message: \eqn{\phi_t}{phi_t} is
-#' then a distribution over more terms. If `eta` has a number for each term, as
-#' with [seeded_topics()], new terms are an error; without them `eta` stays as it
-#' is. Documents in [shards()] cannot be added to.
+#' those of `fit`, and a document without a word has the prior. Terms are
+#' matched by name. New terms join the vocabulary, with a message:
+#' \eqn{\phi_t}{phi_t} is then a distribution over more terms. If `eta` has a
+#' number for each term, as with [seeded_topics()], new terms are an error;
+#' without them `eta` stays as it is. Documents in [shards()] cannot be added
+#' to.
 #' @section Errors: `gibbsite_error_argument` for arguments out of range and for
-#'   data that are missing or differ from those of the fit, and for more documents
-#'   that cannot be added;
+#'   data that are missing or differ from those of the fit, and for more
+#'   documents that cannot be added;
 #'   `gibbsite_error_state` when draws of the fit were changed by hand, so that
 #'   they no longer belong to the states of its chains. An error of class
 #'   `gibbsite_error_old_hash`: the fit was saved by an early version of
@@ -190,8 +191,8 @@ run_larger <- function(fit, model, running, user_call, call) {
     if (!has_started(chain) || isTRUE(chain$state$to_choose)) {
       abort_argument(
         c("{.arg object} was interrupted before its chains had a draw.",
-          i = "Let it have draws first: {.code extend(object, {running$draws})}."
-        ),
+          i = "Let it have draws first:
+               {.code extend(object, {running$draws})}."),
         call = call
       )
     }

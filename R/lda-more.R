@@ -1,9 +1,10 @@
 # More documents for a fit of gibbs_lda(): extend(fit, draws, data = more).
 #
 # The model is that of all documents, and the chains are new ones, whose starts
-# are the last states of the fit's: a token of the fit keeps its topic, a new one
-# gets a topic given those. The chains leave the posterior given all documents
-# invariant from any start, so that burn-in alone makes their draws exact.
+# are the last states of the fit's: a token of the fit keeps its topic, a new
+# one gets a topic given those. The chains leave the posterior given all
+# documents invariant, so that their draws are exact after burn-in from any
+# start.
 
 # The words of new terms come after those of the fit, and so do the documents.
 #' @exportS3Method
@@ -47,8 +48,8 @@ model_enlarged.lda_shards_model <- function(model, data, call) {
   )
 }
 
-# The new documents as as_counts() gives them, in the terms of the fit and, after
-# them, new ones; NULL if they are the documents of the fit.
+# The new documents as as_counts() gives them, in the terms of the fit and,
+# after them, new ones; NULL if they are the documents of the fit.
 more_documents <- function(model, data, call) {
   known <- known_terms(model)
   table <- checked_table(data, NULL, known, "data", call)

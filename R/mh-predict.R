@@ -290,7 +290,8 @@ plot.function_band <- function(x, ...) {
   table <- data.frame(x = at, x[order, c("mean", "lower", "upper")])
   colour <- gibbsite_palette(1)
   # rows that were chosen from a band have no level
-  band <- paste(c(lapply(attr(x, "level"), percent), "interval"), collapse = " ")
+  level <- attr(x, "level")
+  band <- if (is.null(level)) "interval" else paste(percent(level), "interval")
   draw_base(picture(
     table, list(
       picture_layer("band", table, band),

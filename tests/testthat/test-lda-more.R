@@ -1,6 +1,8 @@
 # More documents for a fit of gibbs_lda(): extend(data = ).
 
-more_corpus <- withr::with_seed(11, sim_lda(24, k = 3, terms = 20, tokens = 20))$x
+more_corpus <- withr::with_seed(11, {
+  sim_lda(24, k = 3, terms = 20, tokens = 20)$x
+})
 rownames(more_corpus) <- paste0("d", 1:24)
 
 first_fit <- function(x = more_corpus[1:18, ], ..., draws = 30, chains = 2) {
@@ -26,7 +28,8 @@ test_that("the fit is that of all documents, and of its own draws alone", {
   all <- grown(fit, 25, more_corpus[19:24, ], burnin = 40)
   model <- attr(all, "model")
   whole <- attr(first_fit(more_corpus), "model")
-  expect_identical(model$data[c("word", "start")], whole$data[c("word", "start")])
+  parts <- c("word", "start")
+  expect_identical(model$data[parts], whole$data[parts])
   expect_identical(model$documents, rownames(more_corpus))
   expect_identical(model$terms, colnames(more_corpus))
   expect_identical(coda::mcpar(all[[1]]), c(42, 90, 2))
@@ -87,7 +90,7 @@ test_that("topics keep numbers and names", {
   expect_identical(unname(max.col(likeness)), 1:3)
 })
 
-# The tokens of one document, whose topics have the probabilities of theta * phi.
+# Topics of the tokens of a document have the probabilities of theta * phi.
 test_that("topics of new tokens are drawn given theta and phi", {
   withr::local_seed(3)
   phi <- rbind(c(0.2, 0.8), c(0.5, 0.5), c(0.9, 0.1))

@@ -27,7 +27,7 @@ right("the topics are those of all documents", {
 told("words that the fit does not know", add(more), "new terms join .*zebra")
 told("tokens that are written otherwise", add(list(e = c("Cat", "mouse"))),
      "upper or lower case")
-refused("a document of the fit", add(texts["b"]), "\"b\" is a document of the fit")
+refused("a document of the fit", add(texts["b"]), "is a document of the fit")
 refused("new words and a prior for each term", add(more, fit_of(
   texts, prior = lda_prior(0.5, seeded_topics(list(pets = "cat")))
 )), "numbers for each term, and none for")
