@@ -219,3 +219,11 @@ test_that("what cannot be added is refused", {
                              progress = FALSE)), 5, data = faithful[1:9, ])
   })
 })
+
+test_that("chains that have no topics yet cannot take documents", {
+  fit <- first_fit()
+  attr(fit, "chains")[[2]]$state$to_choose <- TRUE
+  expect_gibbsite_error({
+    suppressMessages(extend(fit, 5, data = more_corpus[19:24, ]))
+  })
+})
