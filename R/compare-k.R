@@ -428,6 +428,10 @@ plot.k_comparison <- function(x, ...) {
         x = arrows$x, xend = arrows$x, y = arrows$from, yend = arrows$to,
         panel = arrows$panel
       ), bars),
+      picture_layer("text", data.frame(
+        x = arrows$x, y = arrows$beside, panel = arrows$panel,
+        label = vapply(arrows$y, format, "", digits = 4)
+      ), "value"),
       picture_layer("point", table[!table$cut, ], look[!table$cut])
     ), rbind(
       plot_key("best", blue, pch = 19),
@@ -435,25 +439,23 @@ plot.k_comparison <- function(x, ...) {
       plot_key("worse", "grey35", pch = 21),
       plot_key("not judged", "grey35", pch = 21, shown = FALSE),
       plot_key("line", "grey60", lty = 1, lwd = 1, shown = FALSE),
+      plot_key("value", "grey35", shown = FALSE),
       plot_key(bars, "grey35", lty = 1, lwd = 1.5)
     ), x = picture_axis(
       if (twice) "fit" else k_title(x), at = at,
       labels = if (twice) x$fit else as.character(at)
     ), y = picture_axis(free = TRUE),
-    note = if (nrow(arrows) > 0L) {
-      paste0("Arrows: values that go on (", paste0(
-        if (twice) x$fit[arrows$row] else paste("k =", x$k[arrows$row]), ": ",
-        vapply(arrows$y, format, "", digits = 4), collapse = ", "
-      ), ")")
-    }, panels = data.frame(panel = shown, title = measure_words[shown]),
+    note = if (nrow(arrows) > 0L) "Arrows: values beyond the axis",
+    panels = data.frame(panel = shown, title = measure_words[shown]),
     columns = 1L
   ))
   invisible(x)
 }
 
 # Values of one measure, with the error of the difference if the verdicts are
-# about it: row, x, y, lower, upper, sure, judged; `cut` where a value reaches
-# four times as far as all others, with an arrow `from`, `to`.
+# about it: x, y, lower, upper, sure, judged; `cut` where a value is so much
+# worse than the others that it would flatten their axis, with an arrow `from`,
+# `to` and its number at `beside`.
 measure_shown <- function(name, x) {
   value <- x[[name]]
   # the verdicts are on the criterion alone
@@ -465,14 +467,16 @@ measure_shown <- function(name, x) {
   cut <- seq_along(value) %in% seen[squeezing(
     ends[seen, , drop = FALSE], stats::median(value[seen])
   )]
+  good <- if (grepl("lower", measure_words[[name]])) -value else value
+  if (any(cut) && max(good[cut]) > min(good[!cut], na.rm = TRUE)) cut[] <- FALSE
   limits <- range(ends[!cut, ], na.rm = TRUE)
   high <- value > limits[[2L]]
   tip <- ifelse(high, limits[[2L]], limits[[1L]])
+  back <- ifelse(high, -1, 1) * diff(limits)
   data.frame(
-    row = seq_along(value),
     x = if (anyDuplicated(x$k)) seq_along(value) else x$k, y = value,
     lower = ends[, 1L], upper = ends[, 2L], sure = x$sure, judged = judged,
-    cut = cut, from = tip - ifelse(high, 0.1, -0.1) * diff(limits), to = tip
+    cut = cut, from = tip + 0.1 * back, to = tip, beside = tip + 0.17 * back
   )[seen, ]
 }
 

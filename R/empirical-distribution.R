@@ -338,7 +338,9 @@ picture_empirical <- function(x, type, chosen) {
     note = if (diff(range(x$weights)) > 0) paste0(
       "Effective size ", show_ess(effective_points(x)), " of ",
       counted(nrow(x$x), "point"),
-      if (type == "weights" && nrow(x$x) > 300L) "; at most 300 are drawn"
+      if (type == "weights" && max(table(table$panel)) == 300L) {
+        "; at most 300 are drawn"
+      }
     ),
     panels = if (length(chosen) > 1L) {
       data.frame(panel = chosen, title = chosen)
@@ -373,7 +375,11 @@ weighted_cdf <- function(x, weights, size) {
   data.frame(x = at, y = cdf(at))
 }
 
+# Points with the same value have one line, for their weights together.
 weight_stems <- function(x, weights, size) {
+  value <- unique(x)
+  weights <- as.vector(rowsum(weights, match(x, value)))
+  x <- value
   limits <- shown_ends(x, weights)
   inside <- which(weights > 0 & x >= limits[[1L]] & x <= limits[[2L]])
   inside <- inside[order(-weights[inside])]

@@ -8,6 +8,8 @@
 #' [saveRDS()], and with other numbers of threads and processes. A saved fit is
 #' known again after an update of R or of another package.
 #'
+#' A fit of [gibbs_lda()] can be continued with more documents, see below.
+#'
 #' `extend()` continues the chains of a fit. [update()] discards them and fits
 #' again, with changed arguments in the call of the fit. [resume()] continues a
 #' run from its checkpoint.
@@ -21,7 +23,10 @@
 #'   through [drop_data()]; they must be those of the fit, as they were given to
 #'   it. For [gibbs_logistic()] they are `list(x = , y = )` with the model
 #'   matrix, for [gibbs_sample()] the list of conditionals. `NULL` (default)
-#'   when the fit holds them.
+#'   when the fit holds them. Or new documents for a fit of [gibbs_lda()].
+#' @param burnin With more documents: a whole number, 0 or more, the sweeps that
+#'   each chain runs first and does not keep. `NULL` (default): as many as in
+#'   the fit. A number is an error if there are no new documents.
 #' @param log_density The log density of a fit made by [mh_sample()] or of a
 #'   corrected fit made by [laplace()], in the same way. It is needed after
 #'   `keep_data = FALSE`, and if the fit's log density is compiled code whose
@@ -30,9 +35,33 @@
 #'   `threads = NULL` (default) takes the number that the fit was run with. Only
 #'   `stop_when` changes the result.
 #' @param ... Passed to methods.
-#' @return The longer fit.
+#' @return The longer fit; with more documents, a new fit of all documents.
+#' @section More documents:
+#' `extend(fit, draws, data = more)` adds documents to a fit of [gibbs_lda()]
+#' that holds its data. `more` has the new documents alone, in any form that
+#' `gibbs_lda()` takes. The result is a new fit, of the posterior given all
+#' documents, those of `fit` first. Its draws are all new: `burnin` sweeps that
+#' are not kept and then `draws` draws, with the `thin`, `prior`, `method` and
+#' `keep` of `fit`, and a verdict of their own. A rule counts them from 0.
+#'
+#' Each chain starts at its last state, and uses its own stream of random
+#' numbers further, so that the same call gives the same bits. The tokens of
+#' `fit` keep their topics; those of new tokens are drawn given the means of
+#' \eqn{\phi}{phi} that belong to these topics. So the start is near the
+#' posterior of all documents if the new ones resemble the old ones, and a
+#' shorter `burnin` then does; the trace of `log_joint` shows whether it was
+#' long enough. Topics keep the numbers and names that they have in `fit`.
+#'
+#' Names of documents must be new. Documents without names are numbered after
+#' those of `fit`, and a document without a word has the prior. Terms are
+#' matched by name. New terms join the vocabulary, with a message:
+#' \eqn{\phi_t}{phi_t} is then a distribution over more terms. If `eta` has a
+#' number for each term, as with [seeded_topics()], new terms are an error;
+#' without them `eta` stays as it is. Documents in [shards()] cannot be added
+#' to.
 #' @section Errors: `gibbsite_error_argument` for arguments out of range and for
-#'   data that are missing or differ from those of the fit;
+#'   data that are missing or differ from those of the fit, and for more
+#'   documents that cannot be added;
 #'   `gibbsite_error_state` when draws of the fit were changed by hand, so that
 #'   they no longer belong to the states of its chains. An error of class
 #'   `gibbsite_error_old_hash`: the fit was saved by an early version of
@@ -44,6 +73,13 @@
 #'                  seed = 1, progress = FALSE)
 #' longer <- extend(fit, 100, progress = FALSE)
 #' posterior::niterations(longer)
+#'
+#' # more documents
+#' corpus <- sim_lda(60, k = 2, terms = 30, tokens = 60)
+#' fit <- gibbs_lda(corpus$x[1:50, ], 2, draws = 100, burnin = 200, chains = 2,
+#'                  seed = 1, progress = FALSE)
+#' all <- extend(fit, 100, data = corpus$x[51:60, ], burnin = 50,
+#'               progress = FALSE)
 #' @export
 extend <- function(object, ...) {
   check_needed(object = "a fit")
@@ -52,7 +88,8 @@ extend <- function(object, ...) {
 
 #' @rdname extend
 #' @export
-extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
+extend.gibbsite_fit <- function(object, draws, data = NULL, burnin = NULL,
+                                threads = NULL,
                                 cores = getOption("mc.cores", 1L),
                                 checkpoint = NULL, stop_when = NULL,
                                 progress = TRUE, log_density = NULL,
@@ -78,6 +115,21 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, threads = NULL,
   model <- fit_part(object, "model")
   bare <- !model_has_data(model)
   data <- given_data(model, data, log_density, call)
+  burnin <- check_count(burnin, min = 0, null_ok = TRUE)
+  larger <- if (!bare && !is.null(data)) model_enlarged(model, data, call)
+  if (!is.null(larger)) {
+    running <- larger_running(object, draws, burnin, settings, stop_when, call)
+    return(run_larger(object, larger, running, match.call(), call))
+  }
+  if (!is.null(burnin)) {
+    abort_argument(
+      c(
+        "{.arg burnin} goes with more documents in {.arg data}: a run that is
+         continued has had its burn-in.",
+        i = "Leave it out."
+      )
+    )
+  }
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
@@ -111,6 +163,45 @@ continue_chains <- function(fit, draws, settings, stop_when, call) {
     model, running, chains, run$call, seconds = run$elapsed$total
   )
   run_job(job, call)
+}
+
+# ---- More data --------------------------------------------------------------
+
+# The running arguments of new chains from the last states of a fit.
+larger_running <- function(fit, draws, burnin, settings, stop_when, call) {
+  running <- running_of_job(attr(fit, "running"))
+  running$burnin <- as.double(burnin %||% running$burnin)
+  running$draws <- as.double(draws)
+  running[c("inits", "averaged_from")] <- NULL
+  running["stop_when"] <- list(continued_rule(stop_when, 0, draws, call))
+  running[settings_names] <- settings[settings_names]
+  check_run_length(
+    running$stop_when$max_draws, draws, running$burnin, running$thin, call
+  )
+  running
+}
+
+# A chain of the larger model goes on in the chain's own stream.
+run_larger <- function(fit, model, running, user_call, call) {
+  running <- complete_rule(running, model, call)
+  check_run_size(model, running, call)
+  user_call[[1L]] <- quote(extend)
+  before <- attr(fit, "model")
+  chains <- lapply(attr(fit, "chains"), function(chain) {
+    if (!has_started(chain) || isTRUE(chain$state$to_choose)) {
+      abort_argument(
+        c("{.arg object} was interrupted before its chains had a draw.",
+          i = "Let it have draws first:
+               {.code extend(object, {running$draws})}."),
+        call = call
+      )
+    }
+    start <- with_stream(
+      chain$rng, model_state_enlarged(model, before, chain), call
+    )
+    new_chain(start$value, start$stream)
+  })
+  run_job(new_job(model, running, chains, stored_call(user_call)), call)
 }
 
 # The chains of a fit as the driver holds them.
@@ -371,6 +462,10 @@ abort_other_data <- function(model, call) {
          fit."
       } else {
         what$hint
+      },
+      i = if (what$arg == "data" && model_has_data(model)) {
+        "More data need a new fit. Only one of {.fn gibbs_lda} can be continued
+         with more, by {.fn extend}."
       }
     ),
     call = call

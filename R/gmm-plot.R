@@ -442,13 +442,18 @@ picture_labels <- function(fit, variables, call) {
   }
   panels <- c("own", "renumbered")
   table <- in_panels(list(points(shown$own), points(shown$renumbered)), panels)
+  # the mean of an empty component can be far away
+  most <- stats::quantile(table$y, c(0.01, 0.99), names = FALSE)
+  limits <- grDevices::extendrange(most, f = 0.25)
+  inside <- table$y >= limits[[1L]] & table$y <= limits[[2L]]
+  outside <- sum(!inside & table$panel == "own")
   chains <- length(fit)
   ends <- seq_len(chains - 1L) * nrow(shown$own) / chains + 0.5
   ends <- in_panels(rep(list(data.frame(x = ends)), 2L), panels)
   picture(
     table, list(
       picture_layer("vline", ends, "rule"),
-      picture_layer("point", table, table$component, 0.6)
+      picture_layer("point", table[inside, ], table$component[inside], 0.6)
     ), rbind(
       plot_key(levels(table$component), gibbsite_palette(model$k), pch = 19),
       rule_key()
@@ -458,7 +463,9 @@ picture_labels <- function(fit, variables, call) {
       variable_words(fit)
     } else {
       model$variables[[j]]
-    })), note = shown$note, panels = data.frame(
+    })), note = c(shown$note, if (outside > 0) {
+      paste0(counted(outside, "mean"), " outside the axis")
+    }), panels = data.frame(
       panel = panels, title = c(
         paste0("The sampler's own numbers: changed ", counted(
           shown$switches, "time"
@@ -490,7 +497,7 @@ both_numberings <- function(fit, call) {
       move_components(model, draws, labels)
     }, own, labels)), switches = count_switches(do.call(rbind, labels)),
     note = if (!kept) {
-      "draws after the fit's: keep = \"labels\" stores the numbers of its own"
+      "more draws than the fit's; keep = \"labels\" shows the fit's own"
     }
   )
 }

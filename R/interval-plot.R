@@ -112,7 +112,13 @@ in_units <- function(shown, units, of, odds) {
     shown$xlab <- paste0(
       change, if ("value" %in% kinds) paste0(" (intercept: ", of, ")")
     )
-    shown$table$panel <- factor(words[units$per], words[kinds])
+    panel <- unname(words[units$per])
+    one <- units$per == "unit"
+    if (needs_own_scales(list(table = shown$table[one, ], line = shown$line))) {
+      panel[one] <- paste0(shown$table$name[one], ", per unit")
+    }
+    order <- order(match(units$per, kinds))
+    shown$table$panel <- factor(panel, unique(panel[order]))
   }
   shown
 }

@@ -257,7 +257,10 @@ ascent_contours <- function(model, limits, lowest, names, call) {
   if (is.null(model$frame)) {
     return(NULL)
   }
-  grid <- lapply(limits, seq_range, n = 60L)
+  # as far as the margins that an axis has beyond its limits
+  grid <- lapply(limits, function(ends) {
+    seq_range(grDevices::extendrange(ends, f = 0.05), 60L)
+  })
   points <- as.matrix(expand.grid(grid))[, match(model$columns, names)]
   height <- apply(points, 1L, density_or_zero(model$frame, call))
   last <- max(3, sqrt(2 * (model$log_joint_map - lowest)))

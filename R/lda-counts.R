@@ -524,6 +524,7 @@ name_counts <- function(table, vocabulary, known, arg, call) {
       call = call, class = "names"
     )
   }
+  table$unnamed <- is.null(table$documents)
   table$documents <- table$documents %||%
     as.character(seq_len(table$size[[1L]]))
   table

@@ -49,6 +49,10 @@ model_orders.lda_model <- function(model, states) {
       if (identical(orders, before)) break
     }
   }
+  # chains that start at topics of an earlier fit have its numbers
+  if (identical(model$numbers, "start")) {
+    return(orders)
+  }
   sizes <- Reduce(`+`, lapply(chains, function(b) {
     tabulate(topics[[b]], k)[orders[[b]]]
   }))

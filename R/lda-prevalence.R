@@ -75,12 +75,15 @@ topic_prevalence <- function(fit, formula, data, topics = NULL, ndraws = NULL,
   draws <- do.call(rbind, model_matrices(fit)[chains])
   rows <- spread_rows(ndraws, nrow(draws), call)
   effects <- draws_of_prevalence(model, draws[rows, , drop = FALSE], design)
-  table_of_prevalence(
+  out <- table_of_prevalence(
     effects[, topics, , drop = FALSE], topics, topic_names(model), level
   )
+  attr(out, "words") <- attr(design, "words")
+  out
 }
 
-# The model matrix with a row for each document.
+# The model matrix with a row for each document; its attribute `words` names the
+# coefficients: "party: left".
 design_of_documents <- function(formula, data, documents, call) {
   if (!inherits(formula, "formula") || length(formula) != 2L) {
     abort_expected(
@@ -129,7 +132,11 @@ design_of_documents <- function(formula, data, documents, call) {
       call = call
     )
   }
-  x
+  terms <- attr(frame, "terms")
+  words <- coefficient_words(colnames(x), list(
+    terms = terms, xlevels = stats::.getXlevels(terms, frame)
+  ))
+  structure(x, words = stats::setNames(words, colnames(x)))
 }
 
 rows_of_documents <- function(data, documents, call) {
@@ -254,18 +261,22 @@ picture_effects <- function(x, terms, call) {
   centre <- stats::setNames(
     table$estimate, table$name %||% paste("Topic", table$topic)
   )
+  words <- attr(x, "words") %||% stats::setNames(nm = known)
   left <- length(setdiff(known, c(terms, "(Intercept)")))
   shown <- intervals_shown(
     centre, as.matrix(table[c("conf.low", "conf.high")]),
     as.matrix(table[c("low_50", "high_50")]), table$level[[1L]],
-    if (length(terms) > 1L) "share" else paste("share:", terms),
+    if (length(terms) > 1L) "share" else paste("share:", words[[terms]]),
     note = if (left > 0L) {
       paste0(counted(left, "more coefficient"), ": plot(x, terms = )")
     },
     beside = TRUE
   )
   if (length(terms) > 1L) {
-    shown$table$panel <- factor(table$term, terms)
+    shown$table$panel <- factor(words[table$term], words[terms])
   }
-  picture_intervals(shown)
+  out <- picture_intervals(shown)
+  # shares of several levels are compared on one axis
+  out$x$free <- needs_own_scales(shown)
+  out
 }

@@ -146,8 +146,9 @@
 #' Griffiths TL, Steyvers M (2004). Finding scientific topics. *PNAS* 101,
 #' 5228-5235. \doi{10.1073/pnas.0307752101}
 #' @seealso [lda_sampler], [lda_prior()], [seeded_topics()], [token_counts()],
-#'   [top_terms()], [predict.gibbs_lda()], [held_out_perplexity()],
-#'   [plot.gibbs_lda()], [compare_k()] for the number of topics;
+#'   [top_terms()], [extend()] for more draws and for more documents,
+#'   [predict.gibbs_lda()], [held_out_perplexity()], [plot.gibbs_lda()],
+#'   [compare_k()] for the number of topics;
 #'   `vignette("topics", "gibbsite")`.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)

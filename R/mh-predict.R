@@ -289,13 +289,16 @@ plot.function_band <- function(x, ...) {
   at <- at[order]
   table <- data.frame(x = at, x[order, c("mean", "lower", "upper")])
   colour <- gibbsite_palette(1)
+  # rows that were chosen from a band have no level
+  level <- attr(x, "level")
+  band <- if (is.null(level)) "interval" else paste(percent(level), "interval")
   draw_base(picture(
     table, list(
-      picture_layer("band", table, "interval"),
+      picture_layer("band", table, band),
       picture_layer("line", data.frame(x = at, y = table$mean), "mean")
     ), rbind(
       plot_key("mean", colour, lty = 1),
-      plot_key("interval", NA, fill = pale(colour, 0.2))
+      plot_key(band, NA, fill = pale(colour, 0.2))
     ), x = picture_axis(if (named) names(x)[[1L]] else "value"),
     y = picture_axis("f")
   ), list(...))

@@ -508,6 +508,18 @@ set_data <- function(model, data, call = rlang::caller_env()) {
   UseMethod("set_data")
 }
 
+# For extend(data = ): the model of its own data and, after them, `data`. NULL:
+# the data are the model's own, or no more can be added.
+model_enlarged <- function(model, data, call) UseMethod("model_enlarged")
+#' @exportS3Method
+model_enlarged.default <- function(model, data, call) NULL
+
+# The start of a chain of that model, from the last state of a chain of a fit,
+# whose model was `before`. Runs on the chain's stream.
+model_state_enlarged <- function(model, before, chain) {
+  UseMethod("model_state_enlarged")
+}
+
 # ---- The data of a model ----------------------------------------------------
 
 # The hash of the user's data (of a density: of its code, and what comes with

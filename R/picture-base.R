@@ -177,13 +177,11 @@ panel_cells <- function(picture, grid, region, edges, size) {
 # labels at the left; turned: whether those below are.
 tick_room <- function(picture, size, line, width) {
   if (is.null(picture$y$at)) {
-    numbers <- unlist(lapply(panel_names(picture), function(panel) {
-      if (isTRUE(panel_row(picture, panel)$no_y)) return("")
-      # the ticks of nice_ticks() for any height of the panel
-      limits <- axis_limits(picture, "y", panel)
+    # the ticks of nice_ticks() for any height of the panel
+    numbers <- unlist(lapply(heights_shown(picture), function(limits) {
       unlist(lapply(1:5, function(n) {
         ticks <- pretty(grDevices::extendrange(limits, f = 0.04), n)
-        format(ticks[ticks >= limits[[1L]] & ticks <= limits[[2L]]])
+        tick_labels(ticks[ticks >= limits[[1L]] & ticks <= limits[[2L]]])
       }))
     }))
   }
@@ -191,7 +189,8 @@ tick_room <- function(picture, size, line, width) {
   left <- label_width(labels, if (is.null(picture$y$at)) size else 0.9 * size)
   turned <- is_turned(picture, size, width)
   list(
-    left = min(left, 0.45 * width * if (turned) 1 else 1) + 0.65 * line,
+    # left_labels() leaves 0.1 inches free
+    left = min(left, 0.45 * width) + max(0.65 * line, 0.105),
     below = if (turned) {
       label_width(picture$x$labels, 0.9 * size) + 0.7 * line
     } else {
@@ -199,6 +198,21 @@ tick_room <- function(picture, size, line, width) {
     }
   )
 }
+
+# The limits of the vertical axes that have ticks.
+heights_shown <- function(picture) {
+  if (picture$layout == "pairs") {
+    return(lapply(seq_along(picture$names), pair_limits, picture = picture))
+  }
+  panels <- panel_names(picture)
+  bare <- vapply(panels, function(panel) {
+    isTRUE(panel_row(picture, panel)$no_y)
+  }, NA)
+  lapply(panels[!bare], axis_limits, picture = picture, axis = "y")
+}
+
+# Numbers of an axis, in powers of ten only where others would be long.
+tick_labels <- function(ticks) format(ticks, scientific = 4)
 
 # Names that do not fit side by side are turned.
 is_turned <- function(picture, size, width) {
@@ -329,7 +343,7 @@ draw_axes <- function(picture, cell, page, panel, given) {
 draw_axis <- function(side, spec, size) {
   if (!is.character(spec$labels)) {
     ticks <- spec$at %||% nice_ticks(side)
-    labels <- if (spec$log) plain_numbers(ticks) else TRUE
+    labels <- if (spec$log) plain_numbers(ticks) else tick_labels(ticks)
     # as long as the panel: R's own axis ends at its last tick
     ends <- graphics::par("usr")[if (side == 1) 1:2 else 3:4]
     graphics::axis(side, if (spec$log) 10^ends else ends, FALSE, lwd.ticks = 0)
@@ -360,7 +374,7 @@ nice_ticks <- function(side) {
   line <- graphics::par("csi") * graphics::par("cex")
   for (ticks in choices) {
     needed <- if (side == 1) {
-      length(ticks) * (label_width(format(ticks), 1) + 0.5 * line)
+      length(ticks) * (label_width(tick_labels(ticks), 1) + 0.5 * line)
     } else {
       1.6 * line * length(ticks)
     }
@@ -399,11 +413,16 @@ fitting <- function(words, inches, size) {
   words
 }
 
-# The name on the left, what is measured on the right if there is room.
+# The name on the left, what is measured on the right if there is room. A name
+# that is longer than the panel begins above the labels at its left.
 title_panel <- function(panel) {
   room <- graphics::par("fin")[[1L]] - 0.1
   size <- min(1, room / max(0.01, label_width(panel$title, 1.05)))
+  wide <- size * graphics::strwidth(panel$title, "inches", cex = 0.95, font = 2)
+  right <- graphics::par("pin")[[1L]] + graphics::par("mai")[[4L]]
+  left <- min(0, right - wide) / graphics::par("pin")[[1L]]
   graphics::mtext(panel$title, adj = 0, line = 0.3, font = 2,
+                  at = graphics::grconvertX(left, "npc", "user"),
                   cex = 0.95 * size * graphics::par("cex"))
   note <- panel$note
   if (is.null(note) || is.na(note)) {

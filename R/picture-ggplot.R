@@ -115,8 +115,10 @@ ggplot_key <- function(key) {
   all <- key[!duplicated(key$label), ]
   shown <- shown_key(key)
   values <- function(colours) stats::setNames(colours, all$label)
+  # some 100 letters, with symbols as wide as 6, fit on a page of 480 pixels
   legend <- if (nrow(shown) == 0L) "none" else ggplot2::guide_legend(
-    title = NULL, override.aes = list(
+    title = NULL, nrow = ceiling(sum(nchar(shown$label) + 6) / 100),
+    byrow = TRUE, override.aes = list(
       alpha = NA, fill = shown$fill, shape = shown$pch, size = 1.8,
       linetype = ifelse(is.na(shown$lty), 0, shown$lty),
       linewidth = pmax(shown$lwd, 1.5) / ggplot2::.pt
@@ -198,8 +200,11 @@ ggplot_panels <- function(picture) {
     return(pair_facets(picture))
   }
   note <- panels$note %||% NA
+  # on two lines where some 65 letters, the width of a small page, do not do
+  letters <- wrap_columns(picture) * max(nchar(paste0(panels$title, note)) + 4)
+  gap <- if (letters > 65) "\n" else "  "
   words <- paste0(
-    panels$title, ifelse(is.na(note), "", paste0("  (", note, ")"))
+    panels$title, ifelse(is.na(note), "", paste0(gap, "(", note, ")"))
   )
   free <- c("fixed", "free_x", "free_y", "free")[
     1L + picture$x$free + 2L * picture$y$free
@@ -208,11 +213,24 @@ ggplot_panels <- function(picture) {
   small <- ggplot2::theme(strip.text = ggplot2::element_text(
     size = ggplot2::rel(0.85), hjust = 0
   ))
-  list(ggplot2::facet_wrap(
+  facet <- ggplot2::facet_wrap(
     ggplot2::vars(.data$panel), scales = free,
     ncol = wrap_columns(picture),
     labeller = ggplot2::as_labeller(labels)
-  ), small)
+  )
+  sizes <- if (picture$layout == "stack") panels$size
+  list(if (is.null(sizes)) facet else stacked_facet(facet, sizes), small)
+}
+
+# Panels in one column whose heights have the ratios of `sizes`, as in plot().
+stacked_facet <- function(facet, sizes) {
+  force(facet)
+  ggplot2::ggproto(NULL, facet, draw_panels = function(self, ...) {
+    table <- facet$draw_panels(...)
+    rows <- table$layout$t[startsWith(table$layout$name, "panel")]
+    table$heights[sort(rows)] <- ggplot2::unit(sizes, "null")
+    table
+  })
 }
 
 wrap_columns <- function(picture) {

@@ -3,11 +3,12 @@
 #
 #   Rscript bench/lda.R [ROUNDS] [PART ...] [CORPUS ...] [K ...] [PROGRAM ...]
 #     ROUNDS   default 3
-#     PART     of: speed perplexity threads chains large starts agreement;
+#     PART     of: speed perplexity threads chains large starts agreement more;
 #              default the first four
-#     CORPUS   of: ap ng help; default ap ng, for starts help
+#     CORPUS   of: ap ng help; default ap ng, for starts and more help
 #     K        numbers of topics; default 20 100 500 for speed, 20 100 for
-#              threads, 100 for perplexity and chains, 6 12 for starts
+#              threads, 100 for perplexity and chains, 6 12 for starts, 20 for
+#              more
 #     PROGRAM  of: topicmodels lda text2vec seededlda tidylda; default all that
 #              are installed
 # in any order after ROUNDS: `Rscript bench/lda.R 3 speed ap 20 topicmodels`.
@@ -55,6 +56,11 @@
 # topics and with three more: the least one over topics and texts, and how many
 # topics have 0.9 or more in all chains. 2 ROUNDS texts.
 #
+# more: a tenth of the documents is added to a fit of the others (extend(), no
+# burn-in), beside a new run of all (no burn-in): sweeps until log_joint is
+# within two standard deviations of its mean over the last 500 of 1,500, by
+# chain, that mean, and seconds a sweep.
+#
 # large: 50 million tokens of 100,000 documents and 50,000 terms whose
 # frequencies are Zipf's, 200 topics: seconds a sweep and the process's largest
 # memory.
@@ -73,12 +79,13 @@ chosen <- function(choices, default) {
 }
 rivals <- c("topicmodels", "lda", "text2vec", "seededlda", "tidylda")
 all_parts <- c(
-  "speed", "perplexity", "threads", "chains", "large", "starts", "agreement"
+  "speed", "perplexity", "threads", "chains", "large", "starts", "agreement",
+  "more"
 )
 parts <- chosen(all_parts, all_parts[1:4])
 usual <- c(
   if (any(all_parts[1:4] %in% parts)) c("ap", "ng"),
-  if ("starts" %in% parts) "help"
+  if (any(c("starts", "more") %in% parts)) "help"
 )
 wanted_corpora <- chosen(c("ap", "ng", "help"), usual)
 numbers <- grep("^[0-9]+$", arguments[-1L], value = TRUE)
@@ -557,6 +564,38 @@ measure_agreement <- function(k) {
   )
 }
 
+# ---- more --------------------------------------------------------------------
+
+measure_more <- function(name, corpus, k) {
+  out <- held_out_of(corpus)
+  x <- corpus$matrix
+  dimnames(x) <- list(corpus$documents, corpus$vocabulary)
+  run <- function(x, ...) {
+    gibbs_lda(x, k, empty = "keep", seed = 14, progress = FALSE, ...)
+  }
+  old <- quietly(run(x[-out, ], draws = 1, burnin = 1000))
+  fits <- quietly(list(
+    `new run` = run(x, draws = 1500, burnin = 0),
+    `extend()` = extend(old, 1500, data = x[out, ], burnin = 0,
+                        progress = FALSE)
+  ))
+  do.call(rbind, Map(function(fit, of) {
+    each <- lapply(fit, function(draws) {
+      values <- draws[, "log_joint"]
+      last <- utils::tail(values, 500)
+      level <- mean(last) - 2 * stats::sd(last)
+      c(which(values >= level)[[1L]], mean(last))
+    })
+    seconds <- attr(fit, "run")$elapsed$chains / 1500
+    data.frame(
+      corpus = name, k = k, run = of,
+      sweeps = paste(vapply(each, `[[`, 0, 1L), collapse = " "),
+      log_joint = paste(round(vapply(each, `[[`, 0, 2L)), collapse = " "),
+      seconds = signif(mean(seconds), 2)
+    )
+  }, fits, names(fits)))
+}
+
 # ---- large -------------------------------------------------------------------
 
 # Topics are Zipf's distribution with each term's frequency multiplied by a
@@ -664,4 +703,11 @@ if ("starts" %in% parts) {
 }
 if ("agreement" %in% parts) {
   print(rbind(measure_agreement(5), measure_agreement(8)), row.names = FALSE)
+}
+if ("more" %in% parts) {
+  for (name in names(corpora)) {
+    for (k in topics_or(20)) {
+      print(measure_more(name, corpora[[name]], k), row.names = FALSE)
+    }
+  }
 }

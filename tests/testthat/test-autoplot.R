@@ -290,3 +290,20 @@ test_that("logistic regressions and Laplace approximations too", {
   expect_identical(nlevels(layers(picture)[[1]]$PANEL), 2L)
   expect_equal(picture$data$centre, unname(coef(scales)))
 })
+
+test_that("panels of a stack are as high as in plot(), and keys have rows", {
+  fit <- suppressWarnings(gibbs_lm(
+    mpg ~ wt + hp + factor(cyl), mtcars[1:20, ], draws = 50, burnin = 20,
+    chains = 1, seed = 1
+  ))
+  picture <- ggplot2::autoplot(fit, per = "unit")
+  table <- ggplot2::ggplotGrob(picture)
+  rows <- table$layout$t[startsWith(table$layout$name, "panel")]
+  sizes <- as.numeric(table$heights[sort(rows)])
+  expect_identical(sizes, c(1, 1, 2))
+  rows_of_key <- function(labels) {
+    ggplot_key(plot_key(labels, pch = 1))[[4]]$guide$nrow
+  }
+  expect_equal(rows_of_key(c("a", "b")), 1)
+  expect_equal(rows_of_key(paste("in the data, chain", 1:5)), 2)
+})

@@ -227,6 +227,27 @@ test_that("a part of a comparison, or one changed by hand, is a data frame", {
   }
 })
 
+test_that("values that are much worse are cut, and no better ones", {
+  comparison <- function(values) {
+    gibbsite:::new_k_comparison(
+      letters[seq_along(values)], seq_along(values),
+      list(
+        of = "Of", columns = data.frame(rmse = values, rmse_se = 0),
+        criterion = "rmse", second = NULL, evidence = FALSE,
+        difference = values - min(values), se = 0 * values, notes = NULL
+      ), 0
+    )
+  }
+  cut <- function(...) measure_shown("rmse", comparison(c(...)))$cut
+  expect_identical(cut(9, 1.2, 1.1), c(TRUE, FALSE, FALSE))
+  expect_false(any(cut(9, 9.1, 1)))
+  expect_false(any(cut(3, 2, 1)))
+  page <- drawn(plot(comparison(c(9, 1.2, 1.1))))$pictures[[1]]
+  text <- Filter(function(layer) layer$kind == "text", page$layers)
+  expect_identical(text[[1]]$data$label, "9")
+  expect_lt(text[[1]]$data$y, 1.2)
+})
+
 test_that("documents of one token are not scored, and a note counts them", {
   skip_long()
   one_token <- c(strsplit(rep("a b a c b a", 6), " "), list("a", "b"))

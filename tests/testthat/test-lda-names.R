@@ -111,6 +111,14 @@ test_that("prevalence is the regression of the shares", {
   expect_lt(max(abs(table$std.error[4:6] / sd - 1)), 5 / sqrt(2 * 120))
   expect_output(print(table), "95% intervals")
   expect_s3_class(as.data.frame(table), "data.frame", exact = TRUE)
+  # panels have words, and one axis for shares of the levels
+  levels <- topic_prevalence(fit, ~ 0 + party, d)
+  picture <- picture_effects(levels, NULL, environment())
+  expect_identical(picture$panels$title, c("party: l", "party: r"))
+  expect_false(picture$x$free)
+  d$year <- 1000 * d$year
+  table <- topic_prevalence(fit, ~ party + year, d)
+  expect_true(picture_effects(table, NULL, environment())$x$free)
 })
 
 test_that("documents are found by their names", {
@@ -128,8 +136,8 @@ test_that("prevalence is drawn and refused", {
   d <- data.frame(a = factor(rep(1:3, 10)), b = c(NA, 2:30), c = 1:30)
   table <- topic_prevalence(fit, ~ a, d, topics = 2:3, ndraws = 20)
   expect_identical(unique(table$topic), 2:3)
-  expect_true(any(grepl("a2", drawn(plot(table))$text)))
-  expect_true(any(grepl("a3", drawn(plot(table[table$topic == 2, ]))$text)))
+  expect_true(any(grepl("a: 2", drawn(plot(table))$text)))
+  expect_true(any(grepl("a: 3", drawn(plot(table[table$topic == 2, ]))$text)))
   expect_s3_class(ggplot2::autoplot(table, terms = "a2"), "ggplot")
   expect_gibbsite_error(plot(table, terms = "z"))
   for (formula in list(a ~ c, ~z, ~b, ~ c + I(2 * c), "a")) {

@@ -363,6 +363,10 @@ test_that("empirical distributions are drawn", {
   expect_true(all(stems$table$x %in% two$x))
   expect_match(stems$note, "Effective size [0-9]+ of 272 points")
   expect_identical(drawn(plot(two, "weights"))$pictures[[1]], stems)
+  # points with one value have one line
+  ties <- empirical_distribution(c(3, 1, 3, 2), c(1, 2, 3, 4))
+  stems <- picture_empirical(ties, "weights", "x")$table
+  expect_equal(stems$yend[order(stems$x)], c(0.2, 0.4, 0.4))
   # bars have the weights as their areas
   breaks <- gibbsite:::histogram_breaks(c(1, 2, 2, 7), rep(1 / 4, 4), 4)
   expect_identical(breaks, seq(0.5, 7.5))

@@ -233,6 +233,21 @@ test_that("an axis has one scale, and names are words", {
   )
   expect_identical(nlevels(raw$table$panel), 2L)
   expect_true(raw$x$free)
+  raw <- picture_of(
+    few_draws(gibbs_lm, mpg ~ wt + factor(cyl) + disp, mtcars), per = "unit"
+  )
+  expect_identical(levels(raw$table$panel), c(
+    "wt, per unit", "disp, per unit", "against the reference level"
+  ))
+})
+
+test_that("labels of ticks are read at once, and have room", {
+  expect_identical(tick_labels(c(0, 2e-4)), c("0.0000", "0.0002"))
+  expect_identical(tick_labels(c(0, 1e5)), c("     0", "100000"))
+  pairs <- picture_of(few_draws(gibbs_gmm, iris[1:4], 2))
+  for (j in 1:4) {
+    expect_lte(heights_shown(pairs)[[j]][[1]], min(iris[[j]]))
+  }
 })
 
 test_that("of many the largest are drawn, and the picture says so", {

@@ -188,7 +188,20 @@ test_that("labels that were not kept are those of the chain's next draws", {
     page$table$y[page$table$panel == "renumbered"],
     as.vector(after[, paste0("mu[", 1:3, ",2]")])
   )
-  expect_match(page$note, "draws after the fit's")
+  expect_match(page$note, "more draws than the fit's")
+})
+
+test_that("the mean of an empty component does not flatten the others", {
+  fit <- short_gmm(30, k = 3, keep = "labels")
+  column <- match("mu[1,1]", colnames(fit[[1]]))
+  for (k in seq_along(fit)) fit[[k]][7, column] <- 1e4
+  page <- drawn(plot(fit, type = "labels"))$pictures[[1]]
+  expect_equal(max(page$table$y), 1e4)
+  points <- Filter(function(layer) layer$kind == "point", page$layers)
+  expect_lt(max(points[[1]]$data$y), 100)
+  expect_match(
+    page$note, paste(length(fit), "means outside the axis"), all = FALSE
+  )
 })
 
 test_that("observations that are together stand together", {
