@@ -69,8 +69,8 @@
 #'   it.
 #' @param intercept_mean,intercept_sd `NULL` or a number, positive for
 #'   `intercept_sd`, in units of the response.
-#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
-#'   freedom of the errors. `NULL` draws them, with the prior
+#' @param nu `NULL` or a number, 0.01 or more, for `errors = "t"` alone: the
+#'   degrees of freedom of the errors. `NULL` draws them, with the prior
 #'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `hlm_prior`; printing it shows the model.
 #' @section Errors:
@@ -125,7 +125,7 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
       ),
       intercept_sd = positive(intercept_sd, "intercept_sd"),
-      nu = positive(nu, "nu")
+      nu = check_known_nu(nu, call)
     ), slopes),
     class = c("hlm_prior", "gibbsite_prior")
   )

@@ -108,8 +108,8 @@
 #'   or several as for `scale`: the mean \eqn{m_j}{m_j} (default 0), the width
 #'   \eqn{t_j}{t_j} (positive), or a positive factor of the default width. A
 #'   slope with a `slope_sd` takes neither `scale` nor `slope_scale`.
-#' @param nu `NULL` or a positive number, for `errors = "t"` alone: the degrees of
-#'   freedom of the errors. `NULL` draws them, with the prior
+#' @param nu `NULL` or a number, 0.01 or more, for `errors = "t"` alone: the
+#'   degrees of freedom of the errors. `NULL` draws them, with the prior
 #'   \eqn{\mathrm{Gamma}(2, 0.1)}{Gamma(2, 0.1)} (shape and rate; mean 20).
 #' @return An object of class `lm_prior`; printing it shows the model.
 #' @section Errors:
@@ -167,7 +167,7 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
     intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE),
-    nu = positive(nu, "nu"), relevant = positive(relevant, "relevant")
+    nu = check_known_nu(nu, call), relevant = positive(relevant, "relevant")
   )
   prior <- c(
     prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)

@@ -1011,6 +1011,7 @@ taken_values <- list(
   re_formula = "na", allow_new_levels = "true",
   compare_k.relevant = c(positive, "zero"),
   laplace_logistic.formula.na_action = "null", gibbs_hlm.na_action = "null",
+  gibbs_count.na_action = "null", nu = c("half", "huge"),
   gibbs_hlm.contrasts = "empty_list", gibbs_categorical.na_action = "null",
   gibbs_categorical.contrasts = "empty_list",
   fit_markov_chain.sequences = c(
