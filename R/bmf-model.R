@@ -140,8 +140,7 @@ bmf_compressed <- function(ratings, n, m, center, response = NULL) {
     )
   }
   list(
-    # users in quarters: the normals of a quarter are drawn while the quarter
-    # before it is updated
+    # users in quarters, as the hashes of saved fits have them
     users = compressed(ratings$user, ratings$item, by_user, n, 4L),
     items = compressed(ratings$item, ratings$user, by_item, m, 1L),
     place = if (ordinal) order(by_user)[by_item] - 1L else integer()

@@ -358,7 +358,7 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
   const scan_control control = {.threads = 1};
   GetRNGstate();
   const status outcome =
-    bmf_draw_users(&model, shifted ? REAL(shift) : NULL, &control);
+    bmf_draw_side(&model, BMF_USERS, shifted ? REAL(shift) : NULL, &control);
   PutRNGstate();
   if (outcome != STATUS_OK)
     scan_stop(outcome);

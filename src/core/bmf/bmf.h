@@ -126,10 +126,14 @@ void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
  * set to its conditional mode, without the moves.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
 
-/* Users alone, given the items and hyperparameters of the state.  shift: NULL, or
- * Lambda B'f_i of each (d x n). */
-status bmf_draw_users(bmf_model *model, const double *shift,
-                      const scan_control *control);
+enum { BMF_USERS, BMF_ITEMS };
+
+/* Users or items alone, given the other side and the hyperparameters of the state;
+ * of items also model->squares.  shift: NULL, or Lambda B'f_i of each user (d x n),
+ * where the model has no features.  R's generator gives a key, of whose normals
+ * (normals.h) row i has those from i d on. */
+status bmf_draw_side(bmf_model *model, int which, const double *shift,
+                     const scan_control *control);
 
 /* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta,
  * lambda_u, lambda_v; wishart: beta, and of users and of items the trace and log
