@@ -63,9 +63,9 @@ static void prepare_shift(bmf_model *m, const bmf_side *side, int threads) {
 }
 
 /* Normals for the factors of a side (the mode: zeros), into the rows themselves,
- * whose old values are not needed any more. */
+ * whose old values are not needed any more.  before: rows of other machines. */
 static void draw_normals(const bmf_model *m, const bmf_side *side,
-                         philox_key key, int threads) {
+                         philox_key key, size_t before, int threads) {
   const size_t d = m->data.d, length = parts_length(side->rows, ROWS);
   const int parts = (int)parts_count(side->rows, ROWS);
   const int team = parts_team(20.0 * (double)side->rows * (double)d, threads);
@@ -80,7 +80,8 @@ static void draw_normals(const bmf_model *m, const bmf_side *side,
     if (m->mode)
       memset(side->factors + first * d, 0, count * sizeof(double));
     else
-      normals_keyed(key, first * d, side->factors + first * d, count);
+      normals_keyed(key, (before + first) * d, side->factors + first * d,
+                    count);
   }
 }
 
@@ -129,8 +130,7 @@ static status draw_rows(bmf_model *m, const bmf_regression *job,
 
 /* Batches of a side, between which the user may stop. */
 static status draw_batches(bmf_model *m, const bmf_regression *job,
-                           const bmf_side *side,
-                           const scan_control *control) {
+                           const bmf_side *side, const scan_control *control) {
   for (batch b = next_batch(m->data.d, side, 0); b.first < b.last;
        b = next_batch(m->data.d, side, b.last)) {
     if (b.first > 0 && scan_must_stop(control))
@@ -142,14 +142,12 @@ static status draw_batches(bmf_model *m, const bmf_regression *job,
   return STATUS_OK;
 }
 
-status bmf_draw_side(bmf_model *m, int which, const double *shift,
-                     const scan_control *control) {
+status bmf_draw_given(bmf_model *m, int which, philox_key key, size_t first,
+                      const double *shift, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = bmf_side_of(m, which);
   const bmf_side other =
     bmf_side_of(m, which == BMF_USERS ? BMF_ITEMS : BMF_USERS);
-  const philox_key none = {{0, 0}};
-  const philox_key key = m->mode ? none : philox_key_from_r();
   bmf_regression job = {0};
   job.d = d;
   job.stride = bmf_stride(d);
@@ -165,8 +163,18 @@ status bmf_draw_side(bmf_model *m, int which, const double *shift,
     prepare_shift(m, &side, control->threads);
     job.shift = m->shift;
   }
-  draw_normals(m, &side, key, control->threads);
+  draw_normals(m, &side, key, first, control->threads);
   return draw_batches(m, &job, &side, control);
+}
+
+status bmf_draw_side(bmf_model *m, int which, const double *shift,
+                     const scan_control *control) {
+  const philox_key none = {{0, 0}};
+  const philox_key key = m->mode ? none : philox_key_from_r();
+  if (m->data.ask == NULL)
+    return bmf_draw_given(m, which, key, 0, shift, control);
+  m->data.ask(m->data.context, m, which, key);
+  return STATUS_OK;
 }
 
 /* ---- scales of users and items against each other ----------------------- */
