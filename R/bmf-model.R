@@ -118,36 +118,6 @@ from_zero <- function(pairs) {
   list(user = as.integer(pairs$user) - 1L, item = as.integer(pairs$item) - 1L)
 }
 
-# The ratings minus the constant, by user and by item. Ordinal ones are codes,
-# and `place` says where each rating by item is by user.
-bmf_compressed <- function(ratings, n, m, center, response = NULL) {
-  ordinal <- !is.null(response$link)
-  value <- if (ordinal) {
-    as.double(match(ratings$value, response$values))
-  } else {
-    ratings$value - center
-  }
-  by_user <- order(ratings$user, ratings$item)
-  by_item <- order(ratings$item, ratings$user)
-  compressed <- function(rows, partners, order, count, parts) {
-    length <- tabulate(rows, count)
-    part <- (seq_len(count) - 1L) %/% ceiling(count / parts)
-    list(
-      start = c(0L, cumsum(length)), index = partners[order] - 1L,
-      value = value[order],
-      # rows with most ratings first: threads then end together
-      order = order(part, -length) - 1L
-    )
-  }
-  list(
-    # users in quarters: the normals of a quarter are drawn while the quarter
-    # before it is updated
-    users = compressed(ratings$user, ratings$item, by_user, n, 4L),
-    items = compressed(ratings$item, ratings$user, by_item, m, 1L),
-    place = if (ordinal) order(by_user)[by_item] - 1L else integer()
-  )
-}
-
 bmf_kinds <- c(fixed = 0L, gamma = 1L, wishart = 2L)
 
 # The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
@@ -211,6 +181,9 @@ bmf_columns <- function(prior, n, m, size, cells, keep, features = list(),
 
 #' @exportS3Method
 model_sweeps.bmf_model <- function(model, state, n, control) {
+  if (is_in_shards(model)) {
+    return(bmf_sweeps_apart(model, bmf_data(model), state, n, control))
+  }
   .Call(C_bmf_sweeps, bmf_data(model), state, n, control, FALSE)
 }
 
@@ -751,6 +724,8 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
   if (!values) {
     return(bmf_with_ratings(model, data, call))
   }
+  # the workers of a cluster hold other values
+  model$corpus <- NULL
   model$data$value <- as.double(data)
   ratings <- model$data[c("user", "item", "value")]
   compressed <- bmf_compressed(

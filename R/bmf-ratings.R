@@ -1,5 +1,34 @@
-# Ratings of gibbs_bmf(): pairs to predict as the chains run, and ratings
-# supplied again to a fit without data.
+# Ratings of gibbs_bmf(): by user and by item, pairs to predict as the chains run,
+# and ratings supplied again to a fit without data.
+
+# The ratings minus the constant, by user and by item. Ordinal ones are codes,
+# and `place` says where each rating by item is by user.
+bmf_compressed <- function(ratings, n, m, center, response = NULL) {
+  ordinal <- !is.null(response$link)
+  value <- if (ordinal) {
+    as.double(match(ratings$value, response$values))
+  } else {
+    ratings$value - center
+  }
+  by_user <- order(ratings$user, ratings$item)
+  by_item <- order(ratings$item, ratings$user)
+  compressed <- function(rows, partners, order, count, parts) {
+    length <- tabulate(rows, count)
+    part <- (seq_len(count) - 1L) %/% ceiling(count / parts)
+    list(
+      start = c(0L, cumsum(length)), index = partners[order] - 1L,
+      value = value[order],
+      # rows with most ratings first: threads then end together
+      order = order(part, -length) - 1L
+    )
+  }
+  list(
+    # users in quarters, as the hashes of saved fits have them
+    users = compressed(ratings$user, ratings$item, by_user, n, 4L),
+    items = compressed(ratings$item, ratings$user, by_item, m, 1L),
+    place = if (ordinal) order(by_user)[by_item] - 1L else integer()
+  )
+}
 
 # list(ratings, pairs): predict_at as codes, and the ratings, in which ids that
 # occur only in predict_at are users or items without a rating.

@@ -130,7 +130,8 @@
 #' `gibbsite_map`: see [bmf_map].
 #'
 #' @param ratings The ratings: a data frame, a matrix or a sparse matrix, see
-#'   the section on ratings; or a formula.
+#'   the section on ratings; or a formula; or ratings on the workers of a cluster
+#'   ([scatter()]).
 #' @param rank Whole number from 1 to 200, default 10: the length of each factor
 #'   (of \eqn{u_i} and \eqn{v_j}).
 #' @param prior The prior, made by [bmf_prior()].
@@ -194,7 +195,8 @@
 #' Technology Kanpur.
 #' @seealso [bmf_options], [bmf_prior], [bmf_sampler], [predict.gibbs_bmf()],
 #'   [recommend()], [fold_in()], [factors_of()], [held_out()],
-#'   [plot.gibbs_bmf()], [compare_k()] for the rank; `vignette("ratings",
+#'   [plot.gibbs_bmf()], [compare_k()] for the rank, [scatter()] for several
+#'   machines; `vignette("ratings",
 #'   "gibbsite")`.
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
@@ -308,7 +310,9 @@ run_bmf <- function(ratings, prior, range, predict_at, features, settings,
   say_equal_ratings(ratings, link, call)
   response <- bmf_response(ratings, range, link, settings$cutpoint_sd, call)
   ratings$response <- response
+  check_shared_run(ratings, settings, features, call)
   asked <- ratings_asked(predict_at, ratings, call)
+  check_shared_ids(ratings, asked$ratings, call)
   check_held_values(asked$pairs$value, response, "predict_at", call)
   described <- with_features(asked$ratings, features[[1L]], features[[2L]],
                              call)
@@ -332,6 +336,7 @@ run_bmf <- function(ratings, prior, range, predict_at, features, settings,
     asked$pairs, chains = running$chains, features = features,
     response = response
   ), asked)
+  model$corpus <- ratings$corpus
   if (settings$method == "icm") {
     return(icm_search(model, running, user_call, call))
   }

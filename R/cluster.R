@@ -239,8 +239,8 @@ abort_lost <- function(cluster, call) {
     c(
       "Worker {w} of the cluster (on {cluster$machines[[w]]}) does not answer:
        {cluster$lost$reason}.",
-      i = "A worker that has ended takes its documents with it: make a new
-           cluster, and give it the documents again."
+      i = "A worker that has ended takes its data with it: make a new cluster,
+           and give it the data again."
     ),
     call = call, class = "worker", worker = w, machine = cluster$machines[[w]]
   )
@@ -276,8 +276,8 @@ check_connected <- function(cluster, call) {
         !identical(cluster$process, this_process())) {
     abort_state(
       c(
-        "The documents are on a cluster of another session.",
-        i = "Make a cluster in this one, and give it the documents again."
+        "The data are on a cluster of another session.",
+        i = "Make a cluster in this one, and give it the data again."
       ),
       call = call, class = "worker"
     )
@@ -355,16 +355,38 @@ abort_unlike <- function(cluster, w, what, call) {
 
 # ---- What a worker holds -------------------------------------------------------
 
-# Corpora by their id, each an environment: `shards`, a list by the shard's
-# number of list(word, start, documents, first_document, first_token); `chains`,
-# by key, the states of the shards by ticket; `working`, the states of the
-# running segment.
+# Corpora by their id, each an environment. Of documents: `shards`, a list by
+# the shard's number of list(word, start, documents, first_document,
+# first_token); `chains`, by key, the states of the shards by ticket; `working`,
+# the states of the running segment. Of ratings: `users` and `items`, lists of
+# parts, and `centred`, the same less the constant of the running segment.
 held <- new.env(parent = emptyenv())
 
 held_corpus <- function(id) {
   corpus <- held[[id]]
   if (is.null(corpus)) {
-    rlang::abort("This worker does not hold the documents any more.")
+    rlang::abort("This worker does not hold its part of the data any more.")
   }
   corpus
+}
+
+# Shards side by side are on one worker.
+worker_of_shards <- function(shards, cluster) {
+  as.integer(ceiling(seq_len(shards) * worker_count(cluster) / shards))
+}
+
+# The numbers of rows after which a shard ends, for shards of about the same
+# work. start: the work before each row, and the work in all.
+even_cuts <- function(start, shards) {
+  wanted <- start[[length(start)]] * seq_len(shards - 1L) / shards
+  c(findInterval(wanted, start) - 1L, length(start) - 1L)
+}
+
+# Evaluates `code`, which reads a file.
+reading <- function(file, code) {
+  tryCatch(code, error = function(cnd) {
+    rlang::abort(paste0(
+      "The file \"", file, "\" could not be read: ", conditionMessage(cnd)
+    ))
+  })
 }

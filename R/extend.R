@@ -443,6 +443,7 @@ check_same_data <- function(model, data, call) {
   }
   # a fit keeps its own data, with their names; functions are replaced, so that
   # those of a checkpoint are never called
+  model <- model_placed(model, given, data, call)
   if (model_has_data(model) && length(functions_in(list(data))) == 0L) {
     return(model)
   }

@@ -1,119 +1,7 @@
 # Documents in shards: read by the workers of a cluster, or sent to them.
 
-#' Documents on several machines
-#'
-#' One chain of [gibbs_lda()] can run on several processes or machines, each of
-#' which holds a part of the documents, a shard. `shards()` lets the workers of a
-#' cluster read them, and `scatter()` sends them from this session. Both return a
-#' corpus, which `gibbs_lda()` takes in the place of documents, with `method =
-#' "partially_collapsed"`. `on_shards()` runs a function where the shards are.
-#'
-#' The draws are those of `gibbs_lda()` on one machine with the same seed, bit for
-#' bit, for any number of workers, shards and threads.
-#'
-#' @section Running:
-#' All chains run on the whole cluster, in turns; `threads` is the number in each
-#' worker, and `cores` has no effect. In a sweep each worker gets \eqn{\phi} and
-#' answers with counts, `4 * k * terms` bytes each way. So a cluster pays if its
-#' workers' share of the documents takes much longer than this: with many tokens
-#' for each term and topic. Above 5 million numbers a message says how much is
-#' sent. The session needs memory for some copies of `k *
-#' terms` numbers; the documents, their topics and their shares stay with the
-#' workers.
-#'
-#' [extend()], [until()], Ctrl-C and progress are as for other fits, as long as the
-#' session and the cluster go on. A worker keeps the last state of a chain and the
-#' one before the last segment. So of two fits, of which one continues the other,
-#' only the longer can be continued.
-#'
-#' With `checkpoint`, the session fetches the topics of all tokens and the sums
-#' of the shares when it writes, 2 bytes for each token and 16 for each document
-#' and topic, one chain after the other. The words stay where they are. So
-#' [resume()] needs `data`: a corpus with any number of workers and shards, or
-#' the documents themselves, if the session can hold them. They must be those of
-#' the run in the same order, and the terms, too (files divided otherwise may
-#' number them otherwise). A run that began on one machine, with `method =
-#' "partially_collapsed"`, can go on in shards in the same way.
-#'
-#' A worker that ends takes its shards with it: the run then ends with an error
-#' of class `gibbsite_error_chain` that names the machine. With a checkpoint, the
-#' run goes on by `resume()` with a new cluster. A machine that has stopped
-#' without ending its connection is silent. The run waits for it until Ctrl-C, or
-#' for `options(gibbsite.worker_seconds = )` (see [running]). After Ctrl-C the
-#' cluster is as good as before. Only a second Ctrl-C during one message gives
-#' the cluster up.
-#'
-#' The fit has the topics, but not the shares of the documents: `keep = "theta"`
-#' and `keep = "z"` are refused, [topic_estimates()] has no `theta`, and methods
-#' that need the documents raise an error. [predict.gibbs_lda()] and
-#' [held_out_perplexity()] work for new documents.
-#'
-#' @section Workers:
-#' `cl` is a cluster of [parallel::makeCluster()], of this machine or of others
-#' (by SSH). `useXDR = FALSE` makes messages about three times as fast between
-#' machines with the same order of bytes. Linux delays the end of a message by
-#' some 40 ms, which is much for small corpora; to avoid it, set
-#' `options(socketOptions = "no-delay")` before, and make the cluster with
-#' `rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))`.
-#' The workers look for gibbsite in their
-#' own libraries and in those of this session. The draws depend on how a machine
-#' rounds: all must have the same versions of R and of gibbsite, and the same
-#' values of `exp()`, `log()` and `lgamma()`, which is checked.
-#'
-#' @param cl A cluster made by [parallel::makeCluster()], or by snow from the
-#'   processes of `mpirun` (`snow::getMPIcluster()`); or `NULL`: this session is the
-#'   only worker, to try functions out.
-#' @param files Character vector: the names of files as the workers find them. Each
-#'   is a shard; the documents are in the order of the files.
-#' @param read A function of one argument. `read(file)` runs on a worker, and
-#'   returns documents in a form that [gibbs_lda()] takes, or `NULL` for none.
-#'   It is sent with the objects that it uses (see [drop_data()]), but without
-#'   those of the global environment. `f` is sent in the same way.
-#' @param x Documents, in a form that [gibbs_lda()] takes.
-#' @param shards Whole number, 1 or more: into how many shards of about the same
-#'   number of tokens `x` is cut (default: one for each worker).
-#' @param vocabulary,empty As in [gibbs_lda()]. The terms of files are matched by
-#'   name; they are numbered in the order of the files.
-#' @param fit A fit of such a corpus.
-#' @param f A function of three arguments, `f(theta, sd, documents)`: the
-#'   posterior means and standard deviations of the shares (documents x topics,
-#'   over all chains, in the numbers of the fit), and the counts of terms, a sparse
-#'   matrix (documents x terms).
-#' @param ... Further arguments of `f`.
-#' @return `shards()` and `scatter()`: an object of class `gibbsite_corpus`.
-#'   `on_shards()`: a list with the value of `f` for each shard that has documents,
-#'   in their order.
-#' @section Errors:
-#' `gibbsite_error_argument` for arguments that are not valid, and what
-#' [gibbs_lda()] raises for documents that are not. `gibbsite_error_worker` for a
-#' worker that does not answer or that differs from this machine, with the fields
-#' `worker` and `machine`; also for an error of `read()` and `f()`.
-#' @seealso [gibbs_lda()]; `vignette("topics", "gibbsite")`.
-#' @examples
-#' documents <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' # with two workers: cl <- parallel::makeCluster(2, useXDR = FALSE)
-#' corpus <- scatter(NULL, documents$x, shards = 2)
-#' fit <- gibbs_lda(corpus, 3, method = "partially_collapsed", chains = 2,
-#'   draws = 100, burnin = 200, seed = 1, progress = FALSE
-#' )
-#' # the shares of the documents whose largest topic is the first
-#' first <- on_shards(fit, function(theta, sd, documents) {
-#'   theta[max.col(theta) == 1, , drop = FALSE]
-#' })
-#' dim(do.call(rbind, first))
-#' @export
-shards <- function(cl, files, read, vocabulary = NULL,
-                   empty = c("error", "keep")) {
-  check_needed(
-    cl = "a cluster", files = "the names of files",
-    read = "a function that reads a file"
-  )
-  call <- rlang::current_env()
-  check_cluster(cl, call)
-  check_files(files, call)
-  check_one_argument(read, call)
-  empty <- check_choice(empty, c("error", "keep"))
-  cluster <- open_cluster(cl, call)
+# What shards() reads.
+read_corpus <- function(cluster, files, read, vocabulary, empty, call) {
   worker <- worker_of_shards(length(files), cluster)
   id <- unique_token(this_process())
   each <- lapply(seq_len(worker_count(cluster)), function(w) {
@@ -121,31 +9,9 @@ shards <- function(cl, files, read, vocabulary = NULL,
     list(numbers = own, files = files[own])
   })
   found <- exchange(
-    cluster, "read_shards",
-    list(id, with_own_objects(read), vocabulary, empty), each, call, Inf
+    cluster, "read_shards", list(id, read, vocabulary, empty), each, call, Inf
   )
   settle_corpus(cluster, id, worker, found, "files", call)
-}
-
-#' @rdname shards
-#' @export
-scatter <- function(cl, x, shards = max(1, length(cl)), vocabulary = NULL,
-                    empty = c("error", "keep")) {
-  check_needed(cl = "a cluster", x = "counts of terms, tokens or texts")
-  call <- rlang::current_env()
-  check_cluster(cl, call)
-  shards <- check_count(shards, max = .Machine$integer.max)
-  empty <- check_choice(empty, c("error", "keep"))
-  counts <- as_counts(x, vocabulary, empty, arg = "x", call = call)
-  scatter_counts(open_cluster(cl, call), counts, even_cuts(counts, shards), call)
-}
-
-# The numbers of documents after which a shard ends, for shards of about the same
-# number of tokens.
-even_cuts <- function(counts, shards) {
-  total <- counts$start[[length(counts$start)]]
-  wanted <- total * seq_len(shards - 1L) / shards
-  c(findInterval(wanted, counts$start) - 1L, length(counts$documents))
 }
 
 # Counts in shards that end after these documents.
@@ -170,55 +36,6 @@ scatter_counts <- function(cluster, counts, ends, call = rlang::caller_env()) {
     ))
   }
   settle_corpus(cluster, id, worker, found, "x", call)
-}
-
-# Shards side by side are on one worker.
-worker_of_shards <- function(shards, cluster) {
-  as.integer(ceiling(seq_len(shards) * worker_count(cluster) / shards))
-}
-
-check_cluster <- function(cl, call) {
-  if (!is.null(cl) && (!inherits(cl, "cluster") || length(cl) == 0L)) {
-    abort_expected(
-      cl, "a cluster made by parallel::makeCluster()", TRUE, "cl", call
-    )
-  }
-  if (inherits(cl, "spawnedMPIcluster")) {
-    abort_argument(
-      c(
-        "{.arg cl} must not be a cluster of MPI processes that this session has
-         started.",
-        i = "They would wait for ever for one that fails. Start all by
-             {.code mpirun -n 3 RMPISNOW}, and use
-             {.code cl <- snow::getMPIcluster()}."
-      ),
-      call = call
-    )
-  }
-}
-
-check_files <- function(files, call) {
-  good <- is.character(files) && length(files) > 0L && !anyNA(files) &&
-    all(nzchar(files))
-  if (!good) {
-    abort_expected(files, "names of files", FALSE, "files", call)
-  }
-  check_text(files, "files", call)
-  twice <- files[duplicated(files)]
-  if (length(twice) > 0L) {
-    abort_argument(
-      "{.arg files} must be different: {.file {twice[[1L]]}} is there more than
-       once.",
-      call = call
-    )
-  }
-}
-
-check_one_argument <- function(read, call) {
-  if (!is.function(read) ||
-        (!is.primitive(read) && length(formals(read)) == 0L)) {
-    abort_expected(read, "a function of one argument", FALSE, "read", call)
-  }
 }
 
 # The corpus, once the workers hold their shards. found: by worker, what
@@ -326,23 +143,17 @@ read_shards <- function(id, read, vocabulary, empty, numbers, files) {
 }
 
 read_shard <- function(file, read, vocabulary, empty) {
-  tryCatch(
-    {
-      x <- read(file)
-      if (is.null(x) || length(x) == 0L || identical(NROW(x), 0L)) {
-        return(list(
-          word = integer(), start = 0, documents = character(),
-          terms = vocabulary %||% character()
-        ))
-      }
+  reading(file, {
+    x <- read(file)
+    if (is.null(x) || length(x) == 0L || identical(NROW(x), 0L)) {
+      list(
+        word = integer(), start = 0, documents = character(),
+        terms = vocabulary %||% character()
+      )
+    } else {
       as_counts(x, vocabulary, empty, arg = "read(file)", call = NULL)
-    },
-    error = function(cnd) {
-      rlang::abort(paste0(
-        "The file \"", file, "\" could not be read: ", conditionMessage(cnd)
-      ))
     }
-  )
+  })
 }
 
 shard_summary <- function(counts) list(lengths = diff(counts$start))

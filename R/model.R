@@ -473,6 +473,12 @@ model_moved <- function(model, data, call) UseMethod("model_moved")
 #' @exportS3Method
 model_moved.default <- function(model, data, call) NULL
 
+# The model that goes on where the data are which the user gave again: in other
+# processes or here. `given`: the model with these data.
+model_placed <- function(model, given, data, call) UseMethod("model_placed")
+#' @exportS3Method
+model_placed.default <- function(model, given, data, call) model
+
 # ---- The joint distribution of parameters and data (R/joint.R) ---------------
 
 # A state drawn from the prior, on R's generator.

@@ -20,6 +20,11 @@ as_ratings <- function(x, user = NULL, item = NULL, value = NULL, data = NULL,
                        arg = rlang::caller_arg(x),
                        call = rlang::caller_env(), likes = FALSE) {
   force(arg)
+  if (inherits(x, "gibbsite_shared_ratings")) {
+    check_columns_used(x, list(user = user, item = item, value = value), arg,
+                       call)
+    return(x)
+  }
   check_sparse(x, arg, call)
   if (inherits(x, "ftable")) {
     x <- as.table(as.matrix(x))

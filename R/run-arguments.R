@@ -164,7 +164,7 @@
 #' * `gibbsite.checkpoint_seconds` (30): least time between two writes of a
 #'   checkpoint; 0 writes after each segment.
 #' * `gibbsite.worker_seconds` (`Inf`): how long a sweep waits for a worker that
-#'   holds documents ([shards()]), before the worker counts as lost.
+#'   holds documents or ratings ([shards()]), before it counts as lost.
 #'
 #' The last four never change a draw. Options are read while the run goes on.
 #' If one of your functions sets an option to an invalid value, the run ends

@@ -136,7 +136,9 @@ abort_failed <- function(job, fit, call) {
 resume_words <- function(job) {
   paste0(
     "resume(\"", job$settings$checkpoint, "\"",
-    if (is_in_shards(job$model)) ", data = corpus", ")"
+    if (is_in_shards(job$model)) {
+      paste0(", data = ", job$model$corpus$name %||% "corpus")
+    }, ")"
   )
 }
 

@@ -15,14 +15,6 @@ runs <- list(
     gibbs_gmm(x$points, 3, draws = 1000, burnin = 10, chains = 1, seed = 1,
               progress = FALSE)
   },
-  `bmf, 3,000 x 1,128, rank 10` = function(x) {
-    gibbs_bmf(x$ratings, rank = 10, draws = 600, burnin = 10, chains = 1,
-              seed = 1, progress = FALSE)
-  },
-  `bmf, 3,000 x 1,128, rank 32` = function(x) {
-    gibbs_bmf(x$ratings, rank = 32, draws = 150, burnin = 5, chains = 1,
-              seed = 1, progress = FALSE)
-  },
   `lda, 100,000 tokens, 20 topics` = function(x) {
     gibbs_lda(x$counts, 20, draws = 300, burnin = 10, chains = 1, seed = 1,
               progress = FALSE)
@@ -40,14 +32,8 @@ runs <- list(
 
 simulate <- function() {
   set.seed(1)
-  users <- rep(seq_len(3000), each = 24)
-  ratings <- data.frame(
-    user = users, item = sample.int(1128, length(users), replace = TRUE),
-    value = sample.int(5, length(users), replace = TRUE)
-  )
   list(
     points = matrix(rnorm(80000), 20000) + 3 * (seq_len(20000) %% 3),
-    ratings = ratings[!duplicated(ratings[c("user", "item")]), ],
     counts = matrix(rpois(300 * 1000, 1 / 3), 300)
   )
 }

@@ -13,7 +13,7 @@
 #                dpotrf, products by ddot and dgemv; and all of them, also
 #                solutions by dtrsv
 #   uniforms.c   one unif_rand() a number
-#   normals.c    one norm_rand() a number
+#   normals.c    one norm_rand(), or for ratings one philox_normal(), a number
 #   lane_math.h  exp() and log1p() of the C library
 #
 # The rule (CONTRIBUTING.md): a kernel of dense algebra stays where it makes a

@@ -1,46 +1,70 @@
-# One chain of gibbs_lda() on the workers of a cluster (?shards).
+# One chain of gibbs_lda() or gibbs_bmf() on the workers of a cluster (?shards).
 #
 #   Rscript bench/machines.R [TOKENS [TERMS [K]]]
 #     default: 400,000 tokens, 5,000 terms, 50 topics; about two minutes
+#   Rscript bench/machines.R ratings [RATINGS [USERS [ITEMS [RANK]]]]
+#     default: a million ratings of 2,000 items by 5,000 users, rank 30
 #   mpirun --bind-to none -n 3 RMPISNOW --no-echo -f bench/machines.R
 #     the same with the processes of mpirun
 #
-# For this session alone (method "partially_collapsed") and for clusters of 1 and
-# 2 workers on this machine, or that of mpirun: seconds of a sweep after burn-in, and of these the
-# seconds in which the slowest worker draws (`draw`), those of this session (phi,
-# the numbers of the topics, the averages: `session`), and the rest, which sends
-# and sums (`exchange`); and the megabytes to and from all workers. The draws must
-# be the same. Averages over all sweeps, with the start of the chain.
+# For this session alone (topics: method "partially_collapsed") and for clusters
+# of 1 and 2 workers on this machine, or that of mpirun: seconds of a sweep
+# after burn-in, and of these the seconds in which the slowest worker draws
+# (`draw`), those of this session (topics: phi, the numbers of the topics, the
+# averages; ratings: the moves, the hyperparameters, stored draws: `session`),
+# and the rest, which sends and sums (`exchange`); and the megabytes to and from
+# all workers. The draws must be the same. Averages over all sweeps, with the
+# start of the chain.
 suppressPackageStartupMessages(library(gibbsite))
+options(socketOptions = "no-delay")
 
-argument <- as.numeric(commandArgs(trailingOnly = TRUE))
-size <- c(tokens = 4e5, terms = 5000, k = 50)
-size[seq_along(argument)] <- argument
+arguments <- commandArgs(trailingOnly = TRUE)
+ratings <- identical(arguments[1L], "ratings")
+size <- if (ratings) {
+  c(ratings = 1e6, users = 5000, items = 2000, rank = 30)
+} else {
+  c(tokens = 4e5, terms = 5000, k = 50)
+}
+given <- as.numeric(setdiff(arguments, "ratings"))
+size[seq_along(given)] <- given
 inside <- asNamespace("gibbsite")
+seconds_now <- function() proc.time()[["elapsed"]]
+sweeps <- 12
 
 set.seed(1)
-documents <- round(size[["tokens"]] / 100)
-x <- sim_lda(documents, k = size[["k"]], terms = size[["terms"]],
-             tokens = 100)$x
-seconds_now <- function() proc.time()[["elapsed"]]
+if (ratings) {
+  cells <- size[["users"]] * size[["items"]]
+  x <- sim_bmf(size[["users"]], size[["items"]], rank = 5,
+               share = size[["ratings"]] / cells)
+  task <- "draw_ratings"
+  send <- function(cl) scatter(cl, x, what = "ratings")
+  sampler <- function(x, ...) gibbs_bmf(x, size[["rank"]], ...)
+} else {
+  x <- sim_lda(round(size[["tokens"]] / 100), k = size[["k"]],
+               terms = size[["terms"]], tokens = 100)$x
+  task <- "ask_shard"
+  send <- function(cl) scatter(cl, x)
+  sampler <- function(x, ...) {
+    gibbs_lda(x, size[["k"]], method = "partially_collapsed", ...)
+  }
+}
 
-sweeps <- 12
 run <- function(x) {
   began <- seconds_now()
-  fit <- suppressWarnings(gibbs_lda(
-    x, size[["k"]], method = "partially_collapsed", draws = sweeps,
-    burnin = 2, chains = 1, seed = 1, progress = FALSE, keep_data = FALSE
+  fit <- suppressWarnings(sampler(
+    x, draws = sweeps, burnin = 2, chains = 1, seed = 1, progress = FALSE,
+    keep_data = FALSE
   ))
   list(fit = fit, seconds = (seconds_now() - began) / (sweeps + 2))
 }
 
 # Times and bytes of each exchange, and of the work of the slowest worker.
 noted <- new.env()
-time_in_worker <- function() {
+time_in_worker <- function(task) {
   inside <- asNamespace("gibbsite")
-  ask <- inside$ask_shard
-  unlockBinding("ask_shard", inside)
-  assign("ask_shard", function(...) {
+  ask <- inside[[task]]
+  unlockBinding(task, inside)
+  assign(task, function(...) {
     began <- proc.time()[["elapsed"]]
     value <- ask(...)
     if (is.null(value)) value <- list()
@@ -54,13 +78,14 @@ exchange <- inside$exchange_large
 note <- function(cluster, task, common, large, ...) {
   began <- seconds_now()
   answers <- exchange(cluster, task, common, large, ...)
-  if (common[[2L]]$task != 0L) {
-    values <- answers$values
+  values <- answers$values
+  if (ratings || common[[2L]]$task != 0L) {
+    drawn <- 8 * length(unlist(lapply(values, `[[`, "parts")))
     noted$rows <- rbind(noted$rows, c(
       whole = seconds_now() - began,
       draw = max(vapply(values, `[[`, 0, "seconds")),
-      megabytes = (length(large) + 4 * length(answers$sum)) *
-        length(values) / 1e6
+      megabytes = (drawn + (length(large) + 4 * length(answers$sum)) *
+                     length(values)) / 1e6
     ))
   }
   answers
@@ -75,10 +100,13 @@ for (workers in if (mpi) length(snow::getMPIcluster()) else 1:2) {
   cl <- if (mpi) {
     snow::getMPIcluster()
   } else {
-    parallel::makeCluster(workers, useXDR = FALSE)
+    parallel::makeCluster(
+      workers, useXDR = FALSE,
+      rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))
+    )
   }
-  corpus <- scatter(cl, x)
-  invisible(parallel::clusterCall(cl, time_in_worker))
+  corpus <- send(cl)
+  invisible(parallel::clusterCall(cl, time_in_worker, task))
   noted$rows <- NULL
   shards <- run(corpus)
   if (!mpi) parallel::stopCluster(cl)

@@ -10,6 +10,7 @@
 #include "r_scan.h"
 #include "r_store.h"
 #include "routines.h"
+#include "threads.h"
 
 /* ---- the data ---------------------------------------------------------- */
 
@@ -189,28 +190,96 @@ static void *work_space(const bmf_data *data, int threads) {
   return memset(R_alloc(size, 1), 0, size);
 }
 
+static SEXP run(const bmf_data *data, SEXP data_list, SEXP state_list, SEXP n,
+                SEXP control_list, int mode) {
+  const scan_control control = args_control(control_list);
+  SEXP copy = PROTECT(store_copy_state(state_list));
+  const bmf_state state = unpack_state(copy, data);
+  bmf_model model;
+  bmf_open(&model, data, &state, work_space(data, control.threads),
+           control.threads);
+  model.mode = mode;
+  const double sweep = args_number(copy, "sweep");
+  const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
+  model.store = store_prepare(copy, args_count(data_list, "cap", 0), rows,
+                              args_product(data->n + data->m, data->d),
+                              bmf_hyper_size(data));
+  const scan_model scan = {&model, bmf_sweep, bmf_record};
+  SEXP result = scan_segment(&scan, control, n, copy, bmf_columns(data));
+  UNPROTECT(1);
+  return result;
+}
+
 /* mode: FALSE for the Gibbs sampler, TRUE for iterated conditional modes. */
 SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
                   SEXP mode) {
   const bmf_data data = unpack_data(data_list);
-  const scan_control control = args_control(control_list);
   if (TYPEOF(mode) != LGLSXP || XLENGTH(mode) != 1)
     Rf_error("`mode` must be TRUE or FALSE");
-  SEXP copy = PROTECT(store_copy_state(state_list));
-  const bmf_state state = unpack_state(copy, &data);
-  bmf_model model;
-  bmf_open(&model, &data, &state, work_space(&data, control.threads),
-           control.threads);
-  model.mode = LOGICAL(mode)[0] == TRUE;
-  const double sweep = args_number(copy, "sweep");
-  const size_t rows = scan_rows(sweep, args_scalar_count(n, "n", 0), &control);
-  model.store =
-    store_prepare(copy, args_count(data_list, "cap", 0), rows,
-                  args_product(data.n + data.m, data.d), bmf_hyper_size(&data));
-  const scan_model scan = {&model, bmf_sweep, bmf_record};
-  SEXP result = scan_segment(&scan, control, n, copy, bmf_columns(&data));
-  UNPROTECT(1);
-  return result;
+  return run(&data, data_list, state_list, n, control_list,
+             LOGICAL(mode)[0] == TRUE);
+}
+
+/* ---- a chain on several machines ---------------------------------------- */
+
+static SEXP raw_vector(const void *bytes, size_t size) {
+  SEXP x = Rf_allocVector(RAWSXP, (R_xlen_t)size);
+  memcpy(RAW(x), bytes, size);
+  return x;
+}
+
+/* beta and the hyperparameters of both sides, as C_bmf_fold_in() takes them. */
+static SEXP pack_hyper(const bmf_model *m) {
+  const size_t size = bmf_hyper_size(&m->data), d = m->data.d;
+  SEXP hyper = Rf_allocVector(REALSXP, (R_xlen_t)size);
+  double *to = REAL(hyper);
+  *to++ = *m->state.rating_precision;
+  if (m->data.prior.kind == BMF_WISHART) {
+    memcpy(to, m->state.mu, 2 * d * sizeof(double));
+    memcpy(to + 2 * d, m->state.precision, 2 * d * d * sizeof(double));
+  } else {
+    memcpy(to, m->state.lambda, 2 * sizeof(double));
+  }
+  return hyper;
+}
+
+/* list(which, key, hyper, factors): which side, 0 for the users; the bytes of the
+ * key and of the other side's factors.  The answer of the function is list(factors,
+ * squares), of all rows of the side and, of items, their squares.  An error or an
+ * interrupt of the function leaves .Call(). */
+static void ask(void *function, bmf_model *m, int which, philox_key key) {
+  const char *names[] = {"which", "key", "hyper", "factors", ""};
+  const int users = which == BMF_USERS;
+  const size_t d = m->data.d, rows = users ? m->data.n : m->data.m;
+  const size_t others = m->data.n + m->data.m - rows;
+  SEXP request = PROTECT(Rf_mkNamed(VECSXP, names));
+  SET_VECTOR_ELT(request, 0, Rf_ScalarInteger(which));
+  SET_VECTOR_ELT(request, 1, raw_vector(&key, sizeof key));
+  SET_VECTOR_ELT(request, 2, pack_hyper(m));
+  SET_VECTOR_ELT(
+    request, 3,
+    raw_vector(users ? m->state.v : m->state.u, others * d * sizeof(double)));
+  SEXP call = PROTECT(Rf_lang2((SEXP)function, request));
+  SEXP answer = PROTECT(Rf_eval(call, R_BaseEnv));
+  memcpy(users ? m->state.u : m->state.v,
+         args_doubles(answer, "factors", rows * d), rows * d * sizeof(double));
+  if (!users)
+    memcpy(m->squares, args_doubles(answer, "squares", rows),
+           rows * sizeof(double));
+  UNPROTECT(3);
+}
+
+/* The Gibbs sampler; function: see ask(). */
+SEXP C_bmf_sweeps_apart(SEXP data_list, SEXP state_list, SEXP n,
+                        SEXP control_list, SEXP function) {
+  bmf_data data = unpack_data(data_list);
+  if (data.levels > 0 || data.features[0].p + data.features[1].p > 0)
+    Rf_error("`data` cannot be in shards");
+  if (!Rf_isFunction(function))
+    Rf_error("`function` must be a function");
+  data.ask = ask;
+  data.context = function;
+  return run(&data, data_list, state_list, n, control_list, 0);
 }
 
 /* ---- what stored draws say --------------------------------------------- */
@@ -326,20 +395,35 @@ SEXP C_bmf_linear(SEXP sizes_list, SEXP draws, SEXP user, SEXP item,
   return result;
 }
 
+/* ---- rows alone, given the rest -------------------------------------------- */
+
+/* hyper: one of hyper_draws, without the coefficients of features. */
+static bmf_state given_state(const bmf_data *data, SEXP hyper, double *u,
+                             double *v) {
+  const size_t size = bmf_hyper_size(data);
+  if (TYPEOF(hyper) != REALSXP || (size_t)XLENGTH(hyper) != size)
+    Rf_error("`hyper` must be %.0f numbers", (double)size);
+  double *numbers = (double *)(void *)R_alloc(size, sizeof(double));
+  memcpy(numbers, REAL(hyper), size * sizeof(double));
+  bmf_state state = {.u = u, .v = v};
+  state.rating_precision = numbers;
+  state.lambda = numbers + 1;
+  state.mu = numbers + 1;
+  state.precision = numbers + 1 + 2 * data->d;
+  return state;
+}
+
 /* One draw of new users' factors (d x n), given the items and hyperparameters of a
  * stored draw.  sizes: n is the number of new users, m, size and biases are the
  * fit's; ratings: list(start, index, value, order) of the new users; kind: the
- * prior's; hyper: one of hyper_draws, without the coefficients of features; v: the
- * items (d x m); shift: NULL, or Lambda B'f of each new user (d x n). */
+ * prior's; hyper: see given_state(); v: the items (d x m); shift: NULL, or Lambda
+ * B'f of each new user (d x n). */
 SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
                    SEXP shift) {
   bmf_data data = unpack_sizes(sizes_list);
   const size_t d = data.d;
   data.users = unpack_ratings(ratings, data.n, data.m);
   data.prior.kind = unpack_kind(kind);
-  const size_t size = bmf_hyper_size(&data);
-  if (TYPEOF(hyper) != REALSXP || (size_t)XLENGTH(hyper) != size)
-    Rf_error("`hyper` must be %.0f numbers", (double)size);
   if (TYPEOF(v) != REALSXP || (size_t)XLENGTH(v) != d * data.m)
     Rf_error("`v` must be %.0f numbers", (double)(d * data.m));
   const int shifted = shift != R_NilValue;
@@ -347,21 +431,67 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
       (TYPEOF(shift) != REALSXP || (size_t)XLENGTH(shift) != d * data.n))
     Rf_error("`shift` must be %.0f numbers", (double)(d * data.n));
   SEXP u = PROTECT(Rf_allocMatrix(REALSXP, (int)d, (int)data.n));
-  SEXP numbers = PROTECT(Rf_duplicate(hyper));
-  bmf_state state = {.u = REAL(u), .v = REAL(v)};
-  state.rating_precision = REAL(numbers);
-  state.lambda = REAL(numbers) + 1;
-  state.mu = REAL(numbers) + 1;
-  state.precision = REAL(numbers) + 1 + 2 * d;
+  const bmf_state state = given_state(&data, hyper, REAL(u), REAL(v));
   bmf_model model;
   bmf_open(&model, &data, &state, work_space(&data, 1), 1);
   const scan_control control = {.threads = 1};
   GetRNGstate();
   const status outcome =
-    bmf_draw_users(&model, shifted ? REAL(shift) : NULL, &control);
+    bmf_draw_side(&model, BMF_USERS, shifted ? REAL(shift) : NULL, &control);
   PutRNGstate();
   if (outcome != STATUS_OK)
     scan_stop(outcome);
-  UNPROTECT(2);
+  UNPROTECT(1);
   return u;
+}
+
+static void copy_bytes(SEXP bytes, const char *name, void *to, size_t size) {
+  if (TYPEOF(bytes) != RAWSXP || (size_t)XLENGTH(bytes) != size)
+    Rf_error("`%s` must be %.0f bytes", name, (double)size);
+  memcpy(to, RAW(bytes), size);
+}
+
+/* Rows of a side that a worker has: the answer to the request of ask(), or NULL
+ * after an interrupt.  sizes: n, m of the part, size, biases; part: list(start,
+ * index, value, order, first), first the number of rows of the side before them;
+ * kind: the prior's; factors: those of the other side. */
+SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
+                SEXP factors, SEXP threads) {
+  bmf_data data = unpack_sizes(sizes_list);
+  const size_t d = data.d;
+  const int users = args_count(request, "which", 0) == BMF_USERS;
+  const size_t rows = users ? data.n : data.m;
+  const size_t others = data.n + data.m - rows;
+  *(users ? &data.users : &data.items) = unpack_ratings(part, rows, others);
+  data.prior.kind = unpack_kind(kind);
+  philox_key key;
+  copy_bytes(args_element(request, "key"), "key", &key, sizeof key);
+  double *other = (double *)(void *)R_alloc(d * others, sizeof(double));
+  copy_bytes(factors, "factors", other, d * others * sizeof(double));
+  const char *names[] = {"factors", "squares", ""};
+  SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
+  SEXP own = Rf_allocVector(REALSXP, (R_xlen_t)(d * rows));
+  SET_VECTOR_ELT(answer, 0, own);
+  const bmf_state state =
+    given_state(&data, args_element(request, "hyper"),
+                users ? REAL(own) : other, users ? other : REAL(own));
+  const size_t wanted = args_scalar_count(threads, "threads", 1);
+  const scan_control control = {
+    .threads = threads_allowed(wanted > 1024 ? 1024 : (int)wanted),
+    .stop = scan_interrupted};
+  bmf_model model;
+  bmf_open(&model, &data, &state, work_space(&data, control.threads),
+           control.threads);
+  const status outcome =
+    bmf_draw_given(&model, users ? BMF_USERS : BMF_ITEMS, key,
+                   args_count(part, "first", 0), NULL, &control);
+  if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
+    scan_stop(outcome);
+  if (!users) {
+    SEXP squares = Rf_allocVector(REALSXP, (R_xlen_t)rows);
+    memcpy(REAL(squares), model.squares, rows * sizeof(double));
+    SET_VECTOR_ELT(answer, 1, squares);
+  }
+  UNPROTECT(1);
+  return outcome == STATUS_OK ? answer : R_NilValue;
 }

@@ -3,8 +3,7 @@
 /* The source itself, to reach the quantiles of given probabilities and every
  * width of vector. */
 #define normals_draw normals_draw_here
-#define normals_take normals_take_here
-#define normals_next normals_next_here
+#define normals_keyed normals_keyed_here
 #include "../../src/core/numeric/normals.c"
 
 #include <float.h>
@@ -39,6 +38,33 @@ static void every_length_gives_the_same_stream(void) {
     release_numbers(one);
     release_numbers(many);
     release_numbers(other);
+  }
+}
+
+/* Any piece of the normals of a key, from a place beyond 2^32, too: quantiles of
+ * the midpoints of cells that pairs of words pick. */
+static void keyed_normals_are_those_of_their_places(void) {
+  const philox_key key = {{17, 0x89abcdefu}};
+  const uint64_t places[] = {0, 1, 2 * (((uint64_t)1 << 32) - 3) + 1};
+  enum { MOST = 2 * BATCH + 5 };
+  for (size_t at = 0; at < LENGTH(places); at++) {
+    double expected[MOST], out[MOST], x[BATCH];
+    for (size_t i = 0; i < MOST; i++) {
+      const uint64_t place = places[at] + i, block = place / 2;
+      const uint32_t counter[] = {(uint32_t)block, (uint32_t)(block >> 32), 0,
+                                  0};
+      uint32_t word[4];
+      philox_block(counter, key.key, word);
+      const uint32_t *pair = word + 2 * (place % 2);
+      const uint64_t cell = ((uint64_t)pair[0] << 32 | pair[1]) >> 12;
+      const double p = ldexp((double)cell + 0.5, -52);
+      quantiles(&p, 1, x);
+      expected[i] = x[0];
+    }
+    for (size_t n = 0; n <= MOST; n += n < 9 ? 1 : 50) {
+      normals_keyed(key, places[at] + MOST - n, out, n);
+      EXPECT(same_bits(out, expected + MOST - n, n));
+    }
   }
 }
 
@@ -92,6 +118,10 @@ static void all_widths_give_the_same_bits(void) {
   if (lanes_has(LANES_WIDE, 0)) {
     wide_tail(x, BATCH, wide);
     EXPECT(same_bits(narrow, wide, BATCH));
+    const philox_key key = {{3, 5}};
+    narrow_keyed(key, 7, narrow, BATCH);
+    wide_keyed(key, 7, wide, BATCH);
+    EXPECT(same_bits(narrow, wide, BATCH));
   }
 }
 #endif
@@ -99,6 +129,8 @@ static void all_widths_give_the_same_bits(void) {
 void test_normals(void) {
   run_test("normals: one stream, however many at a time",
            every_length_gives_the_same_stream);
+  run_test("normals: those of a key, in pieces",
+           keyed_normals_are_those_of_their_places);
   run_test("normals: quantiles of AS 241", quantiles_are_those_of_qnorm);
 #if LANES_HAVE_WIDE
   run_test("normals: every width of vector", all_widths_give_the_same_bits);

@@ -500,7 +500,7 @@ hostile_bases <- function(o) {
     sim_lm = list(n = 4, w = c(1, 2)),
     sim_lda = list(documents = 2, k = 2, terms = 3, tokens = 4),
     shards = list(cl = NULL, files = "a.txt", read = function(file) o$words),
-    scatter = list(cl = NULL, x = o$words, shards = 2),
+    scatter = list(cl = NULL, x = o$words, shards = 2, what = "documents"),
     on_shards = list(
       fit = suppressWarnings(gibbs_lda(
         scatter(NULL, o$words), 2, method = "partially_collapsed", draws = 6,

@@ -1,11 +1,11 @@
 # A slow twin of the sampler behind gibbs_bmf(), written from the formulas on
 # its page.  It takes the same random numbers in the same order as the core: the
-# normals of all users, of all items; of the moves of both sides that do not
-# change the likelihood those in twin_scales(); of the users' and of the items'
-# hyperparameters the gamma, or the chi-squares and normals of the precision
-# column by column, then the normals of the mean, with features those of their
-# coefficients in the coordinates of F V, and the gamma of lambda_B; the gamma
-# of beta.
+# key of the normals of all users, that of all items; of the moves of both sides
+# that do not change the likelihood those in twin_scales(); of the users' and of
+# the items' hyperparameters the gamma, or the chi-squares and normals of the
+# precision column by column, then the normals of the mean, with features those
+# of their coefficients in the coordinates of F V, and the gamma of lambda_B;
+# the gamma of beta.
 #
 # A twin's state is bmf_parameters(): u (D x n), v (D x m), beta, and lambda_u,
 # lambda_v or mu_u, precision_u, mu_v, precision_v.
@@ -86,7 +86,9 @@ row_conditional <- function(model, twin, side, i,
 twin_rows <- function(model, twin, side, given = twin, means = row_means) {
   rows <- ncol(twin[[side]])
   mean <- means(model, given, side)
-  normals <- matrix(rnorm(model$size * rows), model$size)
+  normals <- matrix(
+    philox_normals(twin_key(), model$size * rows), model$size
+  )
   for (i in seq_len(rows)) {
     conditional <- row_conditional(model, given, side, i, mean[, i])
     upper <- chol(conditional$precision)
@@ -95,8 +97,6 @@ twin_rows <- function(model, twin, side, given = twin, means = row_means) {
   }
   twin
 }
-
-is_type <- function(model, type) model$prior$type == type
 
 is_type <- function(model, type) model$prior$type == type
 

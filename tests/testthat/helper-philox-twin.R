@@ -54,6 +54,14 @@ midpoint <- function(pair) {
   (pair[[1]] * 2^20 + pair[[2]] %/% 4096 + 0.5) * 2^-52
 }
 
+# The first n of the normals that belong to a key: two of each block.
+philox_normals <- function(key, n) {
+  block <- seq_len(ceiling(n / 2)) - 1
+  zero <- 0 * block
+  words <- philox_blocks(list(block, zero, zero, zero), key)
+  qnorm(rbind(midpoint(words[1:2]), midpoint(words[3:4])))[seq_len(n)]
+}
+
 # 128 layers of equal area under exp(-x^2 / 2); the tail begins at edge[2].
 ziggurat_edges <- local({
   edge <- numeric(129)

@@ -76,11 +76,25 @@ good_bmf <- function() {
   )
   first <- gibbsite:::model_start(model, NULL)
   last <- gibbsite:::model_sweeps(model, first, 3, control_once(0))$state
+  sweeps <- list(
+    # the codes are for R alone
+    data = model$data[setdiff(names(model$data), c("user", "item", "value"))],
+    state = first, n = 2, control = control_once(0)
+  )
+  part <- c(model$data$users, list(first = 0L))
+  request <- list(
+    which = 0L, key = as.raw(1:8), hyper = last$hyper_draws[[1]]
+  )
   list(
-    C_bmf_sweeps = list(
-      # the codes are for R alone
-      data = model$data[setdiff(names(model$data), c("user", "item", "value"))],
-      state = first, n = 2, control = control_once(0), mode = FALSE
+    C_bmf_sweeps = c(sweeps, list(mode = FALSE)),
+    C_bmf_sweeps_apart = c(sweeps, list(f = function(request) {
+      count <- if (request$which == 0L) 6 else 4
+      list(factors = as.double(seq_len(count)), squares = c(1, 2))
+    })),
+    C_bmf_part = list(
+      sizes = gibbsite:::bmf_sizes(model), part = part,
+      kind = list(kind = 2L), request = request, factors = raw(8 * 4),
+      threads = 1L
     ),
     C_bmf_linear = list(
       sizes = gibbsite:::bmf_sizes(model), draws = last$factor_draws,

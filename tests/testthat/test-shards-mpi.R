@@ -1,4 +1,4 @@
-# One chain of gibbs_lda() on the processes of mpirun. They wait without sleep,
+# One chain of gibbs_lda() or gibbs_bmf() on the processes of mpirun. They wait without sleep,
 # so on a busy machine a sweep takes a second.
 
 # The output of an R script in the first of `ranks` processes, or an error after
@@ -66,6 +66,35 @@ test_that("the processes of mpirun give the bits of one machine", {
   )
 })
 
+test_that("the processes of mpirun draw users and items of one machine", {
+  skip_unless_extended()
+  out <- under_mpirun(3, c(
+    "set.seed(1)", "x <- sim_bmf(30, 20, share = 0.4)",
+    "fit_of <- function(x) suppressWarnings(gibbs_bmf(", "  x, 2, draws = 4,",
+    "  burnin = 2, chains = 1, seed = 1, progress = FALSE", "))",
+    "alone <- fit_of(x)",
+    # all processes, with collective operations, and a part of them
+    "for (nodes in list(cl, cl[1])) {",
+    "  ratings <- scatter(nodes, x, what = 'ratings')",
+    "  cat('together:', ratings$corpus$cluster$collective, '\\n')",
+    "  cat('the same:', identical_fit(fit_of(ratings), alone), '\\n')", "}",
+    # the second worker forgets its ratings
+    "ratings <- scatter(cl, x, what = 'ratings')",
+    "fit <- fit_of(ratings)",
+    "parallel::clusterCall(cl[2], function() {",
+    "  held <- get('held', asNamespace('gibbsite'))",
+    "  for (id in ls(held)) held[[id]]$items <- list(1)", "})",
+    "failure <- tryCatch(fit_of(ratings), error = identity)",
+    "cat('caught:', class(failure), conditionMessage(failure), '\\n')",
+    "again <- fit_of(scatter(cl, x, what = 'ratings'))",
+    "cat('the same:', identical_fit(again, alone), '\\n')"
+  ))
+  said <- paste(out$lines, collapse = " ")
+  expect_match(said, "together: TRUE.*together: FALSE")
+  expect_identical(sum(grepl("the same: TRUE", out$lines)), 3L)
+  expect_match(said, "caught: .*gibbsite_error_chain.*Worker 2")
+})
+
 test_that("an error inside a sweep of one process stops no other", {
   skip_unless_extended()
   out <- under_mpirun(3, c(
@@ -79,7 +108,7 @@ test_that("an error inside a sweep of one process stops no other", {
     "cat('alive:', unlist(parallel::clusterCall(cl, function() 7)), '\\n')"
   ))
   said <- paste(out$lines, collapse = " ")
-  expect_match(said, "caught: .*does not hold the documents")
+  expect_match(said, "caught: .*does not hold its part of the data")
   expect_match(said, "alive: 7 7")
 })
 

@@ -61,19 +61,6 @@ expect_one_machine <- function(corpus, x, ...) {
   }
 }
 
-# A cluster whose workers send small messages at once, and find this package.
-small_cluster <- function(workers, frame = parent.frame()) {
-  withr::local_options(socketOptions = "no-delay")
-  cl <- parallel::makeCluster(
-    workers, useXDR = FALSE,
-    rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))
-  )
-  withr::defer(
-    for (w in 1:workers) try(parallel::stopCluster(cl[w]), silent = TRUE), frame
-  )
-  cl
-}
-
 test_that("shards give the bits of one machine, whatever the prior", {
   x <- shard_documents()
   corpus <- corpus_here(x)
@@ -200,24 +187,6 @@ test_that("a worker that has ended is named", {
   expect_error(fit_corpus(corpus), "Chain 1 could not start",
                class = "gibbsite_error_chain")
 })
-
-# A worker calls act() in its n-th part of a sweep, before it answers.
-act_in_sweep <- function(worker, n, act) {
-  hook <- function(n, act) {
-    inside <- asNamespace("gibbsite")
-    ask <- inside$ask_shard
-    count <- 0
-    unlockBinding("ask_shard", inside)
-    assign("ask_shard", function(...) {
-      count <<- count + 1
-      answer <- ask(...)
-      if (count == n) act()
-      answer
-    }, inside)
-  }
-  environment(hook) <- environment(act) <- globalenv()
-  invisible(parallel::clusterCall(worker, hook, n, act))
-}
 
 longer_run <- function(x, ...) {
   fit_corpus(x, chains = 2, draws = 15, burnin = 6, thin = 2, ...)

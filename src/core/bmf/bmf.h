@@ -38,6 +38,7 @@
 
 #include "bmf/bmf_features.h"
 #include "bmf/bmf_rows.h"
+#include "numeric/rdist.h"
 #include "numeric/status.h"
 #include "run/cutpoints.h"
 #include "run/scan.h"
@@ -59,6 +60,8 @@ typedef struct {
   const int *user, *item;
 } bmf_pairs;
 
+typedef struct bmf_model bmf_model;
+
 typedef struct {
   size_t n, m, d;
   int biases;
@@ -75,6 +78,11 @@ typedef struct {
   const double *scale; /* K: the ratings of the levels                 */
   const int *place;    /* of the ratings by item, from 0: where they are by
                        user; ordinal alone                          */
+  /* NULL; or a chain on several machines, not of ordinal ratings nor with
+     features: has others draw a side by bmf_draw_given(), and writes what they
+     answer into its factors, of items also into m->squares */
+  void (*ask)(void *context, bmf_model *m, int which, philox_key key);
+  void *context;
 } bmf_data;
 
 typedef struct {
@@ -83,7 +91,7 @@ typedef struct {
   double *kept, *noise, *at_mean, *at_m2;
 } bmf_state;
 
-typedef struct {
+struct bmf_model {
   bmf_data data;
   bmf_state state;
   draw_store store;
@@ -107,7 +115,7 @@ typedef struct {
   /* scratch of the serial blocks */
   double *matrix[4], *vector[2];          /* d x d, d       */
   double *map[2], *direction, *move_work; /* of bmf_scale.h */
-} bmf_model;
+};
 
 /* Numbers of a stored draw beside the factors: beta, lambda or mu and precision; of
  * users and of items with features B' and lambda_B; of ordinal ratings theta. */
@@ -126,10 +134,18 @@ void bmf_open(bmf_model *model, const bmf_data *data, const bmf_state *state,
  * set to its conditional mode, without the moves.  A scan_model's `sweep`. */
 status bmf_sweep(void *model, const scan_control *control);
 
-/* Users alone, given the items and hyperparameters of the state.  shift: NULL, or
- * Lambda B'f_i of each (d x n). */
-status bmf_draw_users(bmf_model *model, const double *shift,
-                      const scan_control *control);
+enum { BMF_USERS, BMF_ITEMS };
+
+/* Users or items alone, given the other side and the hyperparameters of the state;
+ * of items also model->squares.  Row i has the normals of the key (normals.h) from
+ * (first + i) d on.  shift: NULL, or Lambda B'f_i of each (d x rows), where the
+ * model has no features. */
+status bmf_draw_given(bmf_model *model, int which, philox_key key, size_t first,
+                      const double *shift, const scan_control *control);
+
+/* The same for all rows of a side; R's generator gives the key. */
+status bmf_draw_side(bmf_model *model, int which, const double *shift,
+                     const scan_control *control);
 
 /* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta,
  * lambda_u, lambda_v; wishart: beta, and of users and of items the trace and log

@@ -62,24 +62,27 @@ static void prepare_shift(bmf_model *m, const bmf_side *side, int threads) {
   bmf_add_features(m, side, NULL, c, 1.0, threads);
 }
 
-/* Normals for the factors of rows, from R's generator (the mode: zeros). */
-typedef struct {
-  double *to;
-  size_t count;
-} normals_job;
-
-/* Taken before a parallel block: R needs memory for it. */
-static uint32_t *take_words(const bmf_model *m, const normals_job *normals,
-                            const generator *g) {
-  return m->mode ? NULL : normals_take(g, normals->count);
-}
-
-static void draw_normals(const bmf_model *m, const normals_job *normals,
-                         uint32_t *words, const generator *g) {
-  if (m->mode)
-    memset(normals->to, 0, normals->count * sizeof *normals->to);
-  else
-    normals_next(g, words, normals->to, normals->count);
+/* Normals for the factors of a side (the mode: zeros), into the rows themselves,
+ * whose old values are not needed any more.  before: rows of other machines. */
+static void draw_normals(const bmf_model *m, const bmf_side *side,
+                         philox_key key, size_t before, int threads) {
+  const size_t d = m->data.d, length = parts_length(side->rows, ROWS);
+  const int parts = (int)parts_count(side->rows, ROWS);
+  const int team = parts_team(20.0 * (double)side->rows * (double)d, threads);
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int part = 0; part < parts; part++) {
+    const size_t first = (size_t)part * length;
+    const size_t rest = side->rows - first;
+    const size_t count = (rest < length ? rest : length) * d;
+    if (m->mode)
+      memset(side->factors + first * d, 0, count * sizeof(double));
+    else
+      normals_keyed(key, (before + first) * d, side->factors + first * d,
+                    count);
+  }
 }
 
 /* Places first, ..., last - 1 of the order of a side, and their work. */
@@ -88,15 +91,11 @@ typedef struct {
   double work;
 } batch;
 
-/* It ends at `most` rows, once these take 1e7 multiplications (threads wait for one
- * another at the end), and in any case at 4e8, some tenths of a second. */
-static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
+/* It ends at 4e8 multiplications, some tenths of a second. */
+static batch next_batch(size_t d, const bmf_side *side, int first) {
   const bmf_ratings *ratings = side->ratings;
   batch b = {first, first, 0.0};
-  const int rows = (int)side->rows;
-  for (; b.last < rows && b.work < 4e8; b.last++) {
-    if (b.last - first >= most && b.work > 1e7)
-      break;
+  for (; b.last < (int)side->rows && b.work < 4e8; b.last++) {
     const size_t row = (size_t)ratings->order[b.last];
     b.work += bmf_row_work(d, (double)ratings->start[row + 1] -
                                 (double)ratings->start[row]);
@@ -105,90 +104,46 @@ static batch next_batch(size_t d, const bmf_side *side, int first, int most) {
 }
 
 /* Rows of a batch in parallel; each is written by one thread and depends on nothing
- * that another writes.  The main thread, which alone may use R's generator, first
- * draws the normals that are wanted next. */
+ * that another writes. */
 static status draw_rows(bmf_model *m, const bmf_regression *job,
-                        const bmf_side *side, const batch *b,
-                        const normals_job *ahead, const scan_control *control) {
+                        const bmf_side *side, const batch *b, int threads) {
   const size_t d = m->data.d;
   const bmf_ratings *ratings = side->ratings;
-  const int team = parts_team(b->work, control->threads);
+  const int team = parts_team(b->work, threads);
   const int chunk = 1 + (int)(3e4 * (double)(b->last - b->first) / b->work);
-  const generator *g = &control->generator;
-  uint32_t *const words = take_words(m, ahead, g);
   int failed = 0;
   (void)team;
   (void)chunk;
 #ifdef _OPENMP
-#pragma omp parallel num_threads(team) reduction(| : failed) if (team > 1)
+#pragma omp parallel for num_threads(team) schedule(dynamic, chunk) \
+  reduction(| : failed) if (team > 1)
 #endif
-  {
-    if (parts_thread() == 0)
-      draw_normals(m, ahead, words, g);
-#ifdef _OPENMP
-#pragma omp for schedule(dynamic, chunk) nowait
-#endif
-    for (int at = b->first; at < b->last; at++) {
-      const size_t row = (size_t)ratings->order[at];
-      double *square = side->which == BMF_ITEMS ? m->squares + row : NULL;
-      double *area = m->areas + (size_t)parts_thread() * bmf_area_size(d);
-      failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
-                             area) != STATUS_OK;
-    }
+  for (int at = b->first; at < b->last; at++) {
+    const size_t row = (size_t)ratings->order[at];
+    double *square = side->which == BMF_ITEMS ? m->squares + row : NULL;
+    double *area = m->areas + (size_t)parts_thread() * bmf_area_size(d);
+    failed |= bmf_draw_row(job, ratings, row, side->factors + row * d, square,
+                           area) != STATUS_OK;
   }
-  uniforms_give(g, words);
   return failed ? STATUS_NOT_POSITIVE_DEFINITE : STATUS_OK;
 }
 
-/* Normals of the rows up to the last one of a batch, those before `drawn` being
- * there. */
-static normals_job normals_of_batch(size_t d, const bmf_side *side,
-                                    const batch *b, size_t drawn) {
-  size_t last = drawn;
-  for (int at = b->first; at < b->last; at++)
-    last = larger(last, (size_t)side->ratings->order[at] + 1);
-  const normals_job normals = {side->factors + drawn * d, (last - drawn) * d};
-  return normals;
-}
-
-/* Batches of a side, between which the user may stop.  Normals are drawn serially
- * and in order, into the rows themselves, whose old values are not needed any more:
- * those of a batch along with the rows of the one before, and `after` along with
- * the last one.  drawn: rows that have theirs. */
+/* Batches of a side, between which the user may stop. */
 static status draw_batches(bmf_model *m, const bmf_regression *job,
-                           const bmf_side *side, size_t drawn,
-                           normals_job after, const scan_control *control) {
-  const size_t d = m->data.d, rows = side->rows;
-  const int most = (int)(drawn < rows ? (rows + 3) / 4 : rows);
-  batch now = next_batch(d, side, 0, most);
-  normals_job normals = normals_of_batch(d, side, &now, drawn);
-  double work = 0.0;
-  uint32_t *const words = take_words(m, &normals, &control->generator);
-  draw_normals(m, &normals, words, &control->generator);
-  uniforms_give(&control->generator, words);
-  while (now.first < now.last) {
-    drawn += normals.count / d;
-    const batch next = next_batch(d, side, now.last, most);
-    normals = normals_of_batch(d, side, &next, drawn);
-    const status outcome = draw_rows(
-      m, job, side, &now, next.first < next.last ? &normals : &after, control);
+                           const bmf_side *side, const scan_control *control) {
+  for (batch b = next_batch(m->data.d, side, 0); b.first < b.last;
+       b = next_batch(m->data.d, side, b.last)) {
+    if (b.first > 0 && scan_must_stop(control))
+      return STATUS_INTERRUPTED;
+    const status outcome = draw_rows(m, job, side, &b, control->threads);
     if (outcome != STATUS_OK)
       return outcome;
-    work += now.work;
-    if (work >= 4e8 && next.first < next.last) {
-      work = 0.0;
-      if (scan_must_stop(control))
-        return STATUS_INTERRUPTED;
-    }
-    now = next;
   }
   return STATUS_OK;
 }
 
-/* The conditional of bmf_rows.h for all rows of a side. */
-static status draw_side(bmf_model *m, int which, size_t drawn,
-                        normals_job after, const double *shift,
-                        const scan_control *control) {
+status bmf_draw_given(bmf_model *m, int which, philox_key key, size_t first,
+                      const double *shift, const scan_control *control) {
   const size_t d = m->data.d;
   const bmf_side side = bmf_side_of(m, which);
   const bmf_side other =
@@ -208,24 +163,18 @@ static status draw_side(bmf_model *m, int which, size_t drawn,
     prepare_shift(m, &side, control->threads);
     job.shift = m->shift;
   }
-  return draw_batches(m, &job, &side, drawn, after, control);
+  draw_normals(m, &side, key, first, control->threads);
+  return draw_batches(m, &job, &side, control);
 }
 
-status bmf_draw_users(bmf_model *m, const double *shift,
-                      const scan_control *control) {
-  const normals_job none = {m->state.u, 0};
-  return draw_side(m, BMF_USERS, 0, none, shift, control);
-}
-
-/* Users, then items.  Once the items stand in the users' design vectors, they can
- * take their normals. */
-status bmf_draw_factors(bmf_model *m, const scan_control *control) {
-  const normals_job none = {m->state.v, 0};
-  const normals_job items = {m->state.v, m->data.m * m->data.d};
-  const status outcome = draw_side(m, BMF_USERS, 0, items, NULL, control);
-  return outcome == STATUS_OK
-           ? draw_side(m, BMF_ITEMS, m->data.m, none, NULL, control)
-           : outcome;
+status bmf_draw_side(bmf_model *m, int which, const double *shift,
+                     const scan_control *control) {
+  const philox_key none = {{0, 0}};
+  const philox_key key = m->mode ? none : philox_key_from_r();
+  if (m->data.ask == NULL)
+    return bmf_draw_given(m, which, key, 0, shift, control);
+  m->data.ask(m->data.context, m, which, key);
+  return STATUS_OK;
 }
 
 /* ---- scales of users and items against each other ----------------------- */

@@ -33,8 +33,6 @@ static inline size_t larger(size_t a, size_t b) {
 
 /* ---- bmf_side.c: users and items alike ---------------------------------- */
 
-enum { BMF_USERS, BMF_ITEMS };
-
 typedef struct {
   int which;
   size_t rows;
@@ -61,7 +59,6 @@ void bmf_add_features(bmf_model *m, const bmf_side *side, const double *from,
 
 /* ---- bmf_factors.c ------------------------------------------------------ */
 
-status bmf_draw_factors(bmf_model *m, const scan_control *control);
 status bmf_draw_scales(bmf_model *m, int threads);
 
 /* ---- bmf_hyper.c -------------------------------------------------------- */

@@ -165,7 +165,9 @@ status bmf_sweep(void *model, const scan_control *control) {
   if (m->data.levels > 0)
     outcome = draw_latent(m, control->threads);
   if (outcome == STATUS_OK)
-    outcome = bmf_draw_factors(m, control);
+    outcome = bmf_draw_side(m, BMF_USERS, NULL, control);
+  if (outcome == STATUS_OK)
+    outcome = bmf_draw_side(m, BMF_ITEMS, NULL, control);
   if (outcome == STATUS_OK && m->data.directions > 0 && !m->mode)
     outcome = bmf_draw_scales(m, control->threads);
   if (outcome == STATUS_OK && m->data.levels > 0 && m->data.biases)

@@ -50,6 +50,17 @@ static void quantiles(const double *p, size_t n, double *x) {
   }
 }
 
+void normals_keyed(philox_key key, uint64_t from, double *out, size_t n) {
+  double p[BATCH + 16], x[BATCH];
+  for (size_t i = 0; i < n; i += BATCH) {
+    const size_t count = n - i < BATCH ? n - i : BATCH;
+    const size_t skip = (from + i) % 2;
+    LANES_CHOOSE(keyed)(key, (from + i) / 2, p, skip + count);
+    quantiles(p + skip, count, x);
+    memcpy(out + i, x, count * sizeof *x);
+  }
+}
+
 /* R's uniforms have 32 bits; two of them make one with 27 + 32. */
 static void wide_uniforms(uint32_t *words, double *p, size_t n) {
   const double cells = 134217728.0; /* 2^27 */
@@ -70,11 +81,8 @@ static int by_inversion(const generator *g) {
 #endif
 }
 
-uint32_t *normals_take(const generator *g, size_t n) {
-  return by_inversion(g) ? uniforms_take(g, 2 * n) : NULL;
-}
-
-void normals_next(const generator *g, uint32_t *words, double *out, size_t n) {
+void normals_draw(const generator *g, double *out, size_t n) {
+  uint32_t *const words = by_inversion(g) ? uniforms_take(g, 2 * n) : NULL;
   for (size_t i = 0; !by_inversion(g) && i < n; i++)
     out[i] = norm_rand();
   for (size_t first = 0; by_inversion(g) && first < n; first += BATCH) {
@@ -84,10 +92,5 @@ void normals_next(const generator *g, uint32_t *words, double *out, size_t n) {
     quantiles(p, count, x);
     memcpy(out + first, x, count * sizeof *x);
   }
-}
-
-void normals_draw(const generator *g, double *out, size_t n) {
-  uint32_t *const words = normals_take(g, n);
-  normals_next(g, words, out, n);
   uniforms_give(g, words);
 }

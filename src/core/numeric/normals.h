@@ -1,12 +1,13 @@
-/* Standard normal variates of R's generator, many at a time.
+/* Standard normal variates, many at a time: those of R's generator, and those that
+ * belong to a key.
  *
- * They make public calls faster (bench/linalg.R: processor time with norm_rand()
- * over time with these): 1.08 and 1.12 (gibbs_bmf(), rank 10 and 30), 1.08 (4,000
- * draws of laplace_logistic()), 1.14 and 0.99 (mh_sample() of a density in C and of
- * an R function, d = 10). */
+ * Those of R's make public calls faster (bench/linalg.R: processor time with
+ * norm_rand() over time with these): 1.08 (4,000 draws of laplace_logistic()), 1.14
+ * and 0.99 (mh_sample() of a density in C and of an R function, d = 10). */
 #ifndef GIBBSITE_NORMALS_H
 #define GIBBSITE_NORMALS_H
 
+#include "numeric/rdist.h"
 #include "numeric/uniforms.h"
 
 /* out (n) <- what n calls of norm_rand() would give, from the same uniforms.
@@ -15,9 +16,9 @@
  * x86, norm_rand() is called. */
 void normals_draw(const generator *g, double *out, size_t n);
 
-/* The same in three steps, as in uniforms.h (give the words back by
- * uniforms_give()).  With words the second does not call R. */
-uint32_t *normals_take(const generator *g, size_t n);
-void normals_next(const generator *g, uint32_t *words, double *out, size_t n);
+/* The normals from, from + 1, ... of the many that belong to a key: quantiles of
+ * uniforms, the 2 i-th and the next of the words in block i of Philox4x32-10
+ * (rdist.h).  They do not call R, and may be drawn in parallel in any order. */
+void normals_keyed(philox_key key, uint64_t from, double *out, size_t n);
 
 #endif

@@ -58,3 +58,56 @@ LANE_TARGET static void LANE_NAME(tail)(const double *root, size_t n,
 }
 
 #undef STEP
+
+typedef uint64_t LANE_NAME(pair)
+  __attribute__((vector_size(LANE_BYTES), may_alias));
+#define PAIR LANE_NAME(pair)
+
+/* Products of numbers below 2^32, for which gcc does not find the instruction. */
+#if LANE_BYTES == 32
+#define PRODUCT(a, b) \
+  ((PAIR)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
+#else
+#define PRODUCT(a, b) ((a) * (b))
+#endif
+
+/* (0, 1) cut into 2^52 cells: the midpoint of that of a pair of words. */
+#define MIDPOINT(high, low)                                             \
+  (((VEC)((((high) << 32 | (low)) >> 12) | 0x4330000000000000) - 0x1p52 + \
+    0.5) *                                                              \
+   0x1p-52)
+
+/* p <- uniforms of the blocks first, first + 1, ... of Philox4x32-10, two of each,
+ * `count` of them rounded up to whole vectors of blocks.  A word has a place of 64
+ * bits; philox_block() says what happens to it. */
+LANE_TARGET static void LANE_NAME(keyed)(philox_key key, uint64_t first,
+                                         double *p, size_t count) {
+  const PAIR word = {0}, low = word + 0xffffffff;
+  const PAIR m0 = word + 0xD2511F53, m1 = word + 0xCD9E8D57;
+  for (size_t i = 0; i < count; i += 2 * WIDTH, p += 2 * WIDTH) {
+    PAIR c0 = word, c1 = word, c2 = word, c3 = word;
+    for (size_t l = 0; l < WIDTH; l++)
+      c0[l] = first++;
+    c1 = c0 >> 32;
+    c0 &= low;
+    uint32_t k0 = key.key[0], k1 = key.key[1];
+    for (int round = 0; round < 10; round++) {
+      const PAIR p0 = PRODUCT(c0, m0), p1 = PRODUCT(c2, m1);
+      c0 = (p1 >> 32) ^ c1 ^ k0;
+      c1 = p1 & low;
+      c2 = (p0 >> 32) ^ c3 ^ k1;
+      c3 = p0 & low;
+      k0 += 0x9E3779B9u;
+      k1 += 0xBB67AE85u;
+    }
+    const VEC one = MIDPOINT(c0, c1), other = MIDPOINT(c2, c3);
+    for (size_t l = 0; l < WIDTH; l++) {
+      p[2 * l] = one[l];
+      p[2 * l + 1] = other[l];
+    }
+  }
+}
+
+#undef MIDPOINT
+#undef PRODUCT
+#undef PAIR

@@ -1,0 +1,269 @@
+# Ratings on the workers of a cluster, which draw users and items of one chain.
+#
+# The chain is in this session. Its sweep (src/core/bmf/bmf.h) draws the moves,
+# the hyperparameters and the precision of the ratings from its generator here.
+# A half sweep sends the factors of the other side and a key to all workers,
+# which answer with those of their rows. Each worker has the ratings of its
+# users, by user, and those of its items, by item. Normals belong to the key by
+# their place among those of all rows, so that workers need no generator, and a
+# sweep differs from that of one machine only in who runs bmf_draw_given(). (All
+# ratings stay here as well: the chain and all methods for a fit are then those
+# of one machine, and a state holds nothing that workers have.)
+#
+# A model has besides `corpus`, list(cluster, id, name); ratings have the same.
+
+share_ratings <- function(cluster, ratings, shards) {
+  id <- unique_token(this_process())
+  sides <- bmf_compressed(
+    ratings, length(ratings$users), length(ratings$items), 0
+  )[c("users", "items")]
+  for (side in names(sides)) {
+    parts <- parts_of_side(sides[[side]], shards)
+    worker <- worker_of_shards(length(parts), cluster)
+    for (s in seq_along(parts)) {
+      each <- vector("list", worker_count(cluster))
+      each[[worker[[s]]]] <- parts[s]
+      exchange(cluster, "hold_ratings", list(id, side), each)
+    }
+  }
+  ratings$corpus <- list(cluster = cluster, id = id, name = "ratings")
+  class(ratings) <- c("gibbsite_shared_ratings", class(ratings))
+  ratings
+}
+
+# Rows of about the same work side by side: a row takes as long as some five
+# ratings more. Parts have rows, so there may be fewer.
+parts_of_side <- function(side, shards) {
+  rows <- length(side$start) - 1L
+  ends <- even_cuts(side$start + 5 * seq(0, rows), shards)
+  ends <- unique(ends[ends > 0])
+  begins <- c(0L, ends[-length(ends)])
+  lapply(seq_along(ends), function(s) {
+    start <- side$start[begins[[s]]:ends[[s]] + 1L]
+    own <- start[[1L]] + seq_len(start[[length(start)]] - start[[1L]])
+    list(
+      start = start - start[[1L]], index = side$index[own],
+      value = side$value[own], order = order(-diff(start)) - 1L,
+      first = as.integer(begins[[s]])
+    )
+  })
+}
+
+read_shared_ratings <- function(cluster, files, read, call) {
+  worker <- worker_of_shards(length(files), cluster)
+  each <- lapply(seq_len(worker_count(cluster)), function(w) {
+    list(files = files[worker == w])
+  })
+  found <- exchange(
+    cluster, "read_ratings", list(read), each, call, Inf
+  )
+  x <- tryCatch(
+    do.call(rbind, unlist(found, recursive = FALSE)),
+    error = function(cnd) {
+      reason <- conditionMessage(cnd)
+      abort_argument(
+        c(
+          "The data frames of {.arg read} do not fit together: {reason}.",
+          i = "All must have the same columns."
+        ),
+        call = call
+      )
+    }
+  )
+  ratings <- as_ratings(x, arg = "read(file)", call = call)
+  share_ratings(cluster, ratings, worker_count(cluster))
+}
+
+#' @export
+print.gibbsite_shared_ratings <- function(x, ...) {
+  count <- format(
+    c(length(x$value), length(x$items), length(x$users)), big.mark = ",",
+    trim = TRUE
+  )
+  workers <- worker_count(x$corpus$cluster)
+  cat(
+    cli::pluralize(
+      "Ratings on {workers} worker{?s}: {count[1]} of {count[2]} ",
+      "item{cli::qty(length(x$items))}{?s} by {count[3]} ",
+      "user{cli::qty(length(x$users))}{?s}"
+    ), "\n", sep = ""
+  )
+  invisible(x)
+}
+
+# ---- What such ratings cannot have -------------------------------------------
+
+# features: list(users', items').
+check_shared_run <- function(ratings, settings, features, call) {
+  if (!inherits(ratings, "gibbsite_shared_ratings")) {
+    return(invisible())
+  }
+  refused <- c(
+    link = !is.null(settings$link), user_features = !is.null(features[[1L]]),
+    item_features = !is.null(features[[2L]])
+  )
+  for (arg in names(refused)[refused]) {
+    abort_argument(
+      c(
+        "{.arg {arg}} cannot be given for ratings on the workers of a cluster.",
+        i = "Give {.fn gibbs_bmf} the ratings themselves."
+      ),
+      call = call
+    )
+  }
+  if (settings$method == "icm") {
+    abort_argument(
+      c(
+        "{.arg method} must be \"gibbs\" for ratings on the workers of a
+         cluster, not \"icm\".",
+        i = "Give {.fn gibbs_bmf} the ratings themselves."
+      ),
+      call = call
+    )
+  }
+  check_connected(ratings$corpus$cluster, call)
+}
+
+# Workers have no rows of users and items that pairs to predict would add.
+check_shared_ids <- function(ratings, asked, call) {
+  if (is.null(ratings$corpus)) {
+    return(invisible())
+  }
+  for (side in c("users", "items")) {
+    extra <- asked[[side]][-seq_along(ratings[[side]])]
+    if (length(extra) > 0L) {
+      abort_argument(
+        c(
+          "{.arg predict_at} must have {side} of the ratings, not
+           {quoted(id_words(extra)[[1L]])}: the workers of the cluster do not
+           know others.",
+          i = "{.fn predict} takes any after the run."
+        ),
+        call = call
+      )
+    }
+  }
+}
+
+# ---- A model elsewhere -------------------------------------------------------
+
+#' @exportS3Method
+model_comparable.bmf_model <- function(model) {
+  model$corpus <- NULL
+  model
+}
+
+# A checkpoint is that of one machine.
+#' @exportS3Method
+model_to_store.bmf_model <- function(model) model_comparable(model)
+
+# On the workers of another cluster, or on this machine.
+#' @exportS3Method
+model_placed.bmf_model <- function(model, given, data, call) {
+  model$corpus <- NULL
+  if (!inherits(data, "gibbsite_shared_ratings")) {
+    return(model)
+  }
+  check_shared_run(
+    data, list(link = model$response$link, method = "gibbs"),
+    model$features[c("u", "v")], call
+  )
+  same <- length(data$users) == model$n && length(data$items) == model$m &&
+    identical(data[c("user", "item")], given$data[c("user", "item")])
+  if (!same) {
+    abort_argument(
+      c(
+        "{.arg data} must have the users and items of the run in their order.",
+        i = "Give {.fn scatter} the ratings as {.fn gibbs_bmf} had them."
+      ),
+      call = call
+    )
+  }
+  model$corpus <- data$corpus
+  model
+}
+
+# ---- The chain's side --------------------------------------------------------
+
+# data: bmf_data() of the model.
+bmf_sweeps_apart <- function(model, data, state, n, control) {
+  corpus <- model$corpus
+  exchange(
+    corpus$cluster, "centre_ratings", list(corpus$id, model$center)
+  )
+  .Call(
+    C_bmf_sweeps_apart, data, state, n, control,
+    function(request) draw_apart(model, request, control$threads)
+  )
+}
+
+# The rows of all workers, which have them in their order.
+draw_apart <- function(model, request, threads) {
+  corpus <- model$corpus
+  factors <- request$factors
+  request$factors <- NULL
+  settings <- list(
+    size = model$size, biases = as.integer(model$biases),
+    kind = model$data$prior$kind
+  )
+  answers <- exchange_large(
+    corpus$cluster, "draw_ratings",
+    list(corpus$id, settings, request, threads), factors, 0
+  )
+  parts <- unlist(lapply(answers$values, `[[`, "parts"), recursive = FALSE)
+  of_parts <- function(name) unlist(lapply(parts, `[[`, name))
+  list(factors = of_parts("factors"), squares = of_parts("squares"))
+}
+
+# ---- A worker's side ---------------------------------------------------------
+
+# `part`: given to the worker that holds it.
+hold_ratings <- function(id, side, part = NULL) {
+  if (is.null(held[[id]])) {
+    held[[id]] <- new.env(parent = emptyenv())
+  }
+  held[[id]][[side]] <- c(held[[id]][[side]], if (!is.null(part)) list(part))
+  invisible()
+}
+
+read_ratings <- function(read, files) {
+  lapply(files, function(file) {
+    reading(file, {
+      x <- read(file)
+      if (!is.null(x) && !is.data.frame(x)) {
+        rlang::abort(
+          "`read(file)` must return a data frame of users, items and values."
+        )
+      }
+      x
+    })
+  })
+}
+
+centre_ratings <- function(id, center) {
+  corpus <- held_corpus(id)
+  corpus$centred <- lapply(list(corpus$users, corpus$items), function(parts) {
+    lapply(parts, function(part) {
+      part$value <- part$value - center
+      part
+    })
+  })
+  invisible()
+}
+
+draw_ratings <- function(id, settings, request, threads, factors) {
+  corpus <- held_corpus(id)
+  parts <- lapply(corpus$centred[[request$which + 1L]], function(part) {
+    sizes <- c(
+      length(part$start) - 1L, length(factors) / 8 / settings$size
+    )
+    if (request$which == 1L) sizes <- rev(sizes)
+    sizes <- c(settings, list(
+      n = as.integer(sizes[[1L]]), m = as.integer(sizes[[2L]])
+    ))
+    interrupt_or(.Call(
+      C_bmf_part, sizes, part, settings["kind"], request, factors, threads
+    ))
+  })
+  list(parts = parts)
+}
