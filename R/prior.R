@@ -226,3 +226,9 @@ format_nu <- function(prior) {
 # 2010): shape and rate.
 nu_shape <- 2
 nu_rate <- 0.1
+
+# Known degrees of freedom of t errors: with fewer, nearly all weights of the
+# observations are lost in rounding.
+check_known_nu <- function(nu, call) {
+  check_number(nu, 0.01, null_ok = TRUE, arg = "nu", call = call)
+}

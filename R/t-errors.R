@@ -20,12 +20,6 @@ check_errors <- function(errors, prior, call) {
   errors
 }
 
-# With fewer degrees of freedom nearly all weights of the observations are lost
-# in rounding.
-check_known_nu <- function(nu, call) {
-  check_number(nu, 0.01, null_ok = TRUE, arg = "nu", call = call)
-}
-
 errors_title <- function(title, prior) {
   nu <- prior$nu
   paste0(
