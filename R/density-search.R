@@ -96,12 +96,13 @@ density_value <- function(density, theta, call) {
   values
 }
 
-# Gradient (p) or Hessian (p x p), given or by differences in units of `unit`.
-density_derivative <- function(density, what, theta, unit, call) {
+# Gradient (p) or Hessian (p x p), given or by differences along `axes`: the
+# columns of a matrix, or units of the parameters.
+density_derivative <- function(density, what, theta, axes, call) {
   p <- length(theta)
   by_differences <- is.null(density[[what]])
   if (by_differences) {
-    value <- differences(density, what, theta, unit, call)
+    value <- differences(density, what, theta, axes, call)
   } else {
     points <- as_points(density, theta)
     value <- call_density(density, what, points, call)
@@ -110,39 +111,47 @@ density_derivative <- function(density, what, theta, unit, call) {
     value <- as.double(value[[1L]])
   }
   if (!all(is.finite(value))) {
-    point <- point_words(stats::setNames(theta, density$names))
-    how <- if (by_differences) " by differences"
-    abort_numeric(
-      c("The {what} of {.arg log_density}{how} is not finite at {point}.",
-        i = "Is this the edge of where the density is positive? Parameters
-             without bounds, such as logarithms, have no edge."),
-      call = call, class = c(if (by_differences) "edge", "density")
-    )
+    abort_not_finite(density, what, theta, by_differences, call)
   }
   if (what == "hessian") matrix(value, p, p) else as.double(value)
 }
 
-# The Hessian is that of the gradient if this is given; see also
-# gradient_by_unit().
-differences <- function(density, what, theta, unit, call) {
-  if (what == "gradient") {
-    value <- function(x) density_value(density, x, call)
-    return(gradient_by_unit(value, theta, unit))
-  }
+abort_not_finite <- function(density, what, theta, by_differences, call) {
+  point <- point_words(stats::setNames(theta, density$names))
+  how <- if (by_differences) " by differences"
+  abort_numeric(
+    c("The {what} of {.arg log_density}{how} is not finite at {point}.",
+      i = "Is this the edge of where the density is positive? Parameters
+           without bounds, such as logarithms, have no edge."),
+    call = call, class = c(if (by_differences) "edge", "density")
+  )
+}
+
+# numDeriv takes steps in proportion to the coordinate. Here these are 1, and
+# the steps are a share of the axes, wherever theta is. The Hessian is that of
+# the gradient if this is given.
+differences <- function(density, what, theta, axes, call) {
+  full <- is.matrix(axes)
   one <- rep(1, length(theta))
-  at <- function(z) theta + unit * (z - 1)
+  at <- function(z) {
+    theta + (if (full) drop(axes %*% (z - 1)) else axes * (z - 1))
+  }
+  value <- function(z) density_value(density, at(z), call)
+  back <- function(x) if (full) solve(t(axes), x, tol = 0) else x / axes
+  if (what == "gradient") {
+    return(back(numDeriv::grad(value, one)))
+  }
   hessian <- if (is.null(density$gradient)) {
     # with many parameters fewer extrapolations: each takes 4 p^2 / 2 values
     few <- list(r = if (length(theta) > 30L) 2 else 4)
-    numDeriv::hessian(
-      function(z) density_value(density, at(z), call), one, method.args = few
-    )
+    numDeriv::hessian(value, one, method.args = few)
   } else {
     numDeriv::jacobian(function(z) {
-      unit * density_derivative(density, "gradient", at(z), unit, call)
+      given <- density_derivative(density, "gradient", at(z), axes, call)
+      if (full) drop(crossprod(axes, given)) else axes * given
     }, one, method.args = list(r = 2))
   }
-  hessian / outer(unit, unit)
+  back(t(back(hessian)))
 }
 
 # For each parameter about a standard deviation, given the others.
@@ -193,7 +202,10 @@ climb_by_search <- function(density, theta, value, call) {
     gibbsite_search_bound = function(cnd) NULL
   )
   if (identical(found$ended, "found")) {
-    list(theta = found$centre, value = found$top, iterations = 1L)
+    list(
+      theta = found$centre, value = found$top, iterations = 1L,
+      axes = found$factor
+    )
   }
 }
 
@@ -276,11 +288,17 @@ abort_rho <- function(rho, step, what, call, parent = NULL, larger = FALSE) {
 }
 
 # nlminb(), in units of the density's width at `theta`, so that scales do not
-# matter.
+# matter. From an edge of the density its differences may lead nowhere.
 ascend_density <- function(density, theta, value, call) {
   p <- length(theta)
   unit <- units_at(density, theta, call)
-  at <- function(z) theta + unit * z
+  last <- theta
+  at <- function(z) {
+    if (!all(is.finite(z))) {
+      abort_not_finite(density, "gradient", last, TRUE, call)
+    }
+    last <<- theta + unit * z
+  }
   slope <- function(z) {
     -unit * density_derivative(density, "gradient", at(z), unit, call)
   }
@@ -298,12 +316,12 @@ ascend_density <- function(density, theta, value, call) {
 
 # Newton's method with step halving from the point where a search stopped. A
 # search ends when the density rises little, which may be a tenth of a standard
-# deviation from the mode.
-polish_mode <- function(density, at, call, unit = NULL, most = 100) {
+# deviation from the mode. at: list(theta, value, iterations, axes or NULL).
+polish_mode <- function(density, at, call, most = 100) {
   for (iteration in seq_len(most)) {
-    units <- unit %||% units_at(density, at$theta, call)
-    gradient <- density_derivative(density, "gradient", at$theta, units, call)
-    hessian <- density_derivative(density, "hessian", at$theta, units, call)
+    axes <- at$axes %||% units_at(density, at$theta, call)
+    gradient <- density_derivative(density, "gradient", at$theta, axes, call)
+    hessian <- density_derivative(density, "hessian", at$theta, axes, call)
     factor <- factor_precision(-hessian)
     if (is.null(factor)) {
       abort_indefinite(density, at$theta, hessian, call)
@@ -339,7 +357,8 @@ half_steps <- function(density, at, step, call) {
     value <- density_value(density, theta, call)
     if (value >= at$value - slack) {
       return(list(
-        theta = theta, value = value, iterations = at$iterations + 1L
+        theta = theta, value = value, iterations = at$iterations + 1L,
+        axes = at$axes
       ))
     }
   }

@@ -283,9 +283,12 @@ mode_factor <- function(model, call) {
     function(z) seen$at(start + drop(axes %*% z)), NULL, NULL,
     model$parameters, list()
   )
-  at <- list(theta = numeric(d), value = seen$at(start), iterations = 0L)
+  at <- list(
+    theta = numeric(d), value = seen$at(start), iterations = 0L,
+    axes = rep(1, d)
+  )
   found <- tryCatch(
-    polish_mode(scaled, at, call, unit = rep(1, d)),
+    polish_mode(scaled, at, call),
     gibbsite_error_indefinite = function(cnd) abort_flat_mode(call),
     gibbsite_error_no_maximum = function(cnd) abort_no_mode(call),
     # not passed on: it shows points in units of the axes

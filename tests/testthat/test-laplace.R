@@ -110,6 +110,43 @@ test_that("the place of the mode and the units do not matter", {
   }
 })
 
+# From zeros, without bounds: predictors that are nearly collinear, and a search
+# that runs into zero density.
+test_that("regressions of R's own data are found from zeros", {
+  x <- cbind(1, as.matrix(longley[1:6]))
+  sum_of_squares <- function(t) {
+    s <- exp(t[[8]])
+    sum(stats::dnorm(longley$Employed, drop(x %*% t[1:7]), s, log = TRUE))
+  }
+  least <- stats::lm(Employed ~ ., longley)
+  for (gradient in list(NULL, function(t) {
+    r <- longley$Employed - drop(x %*% t[1:7])
+    v <- exp(2 * t[[8]])
+    c(crossprod(x, r) / v, sum(r^2) / v - nrow(x))
+  })) {
+    fit <- quick(sum_of_squares, numeric(8), gradient)
+    expect_equal(
+      unname(coef(fit)[1:7]), unname(coef(least)), tolerance = 1e-5
+    )
+    sd <- sqrt(diag(vcov(least)) * stats::df.residual(least) / nrow(longley))
+    expect_equal(
+      unname(sqrt(diag(vcov(fit)))[1:7]), unname(sd), tolerance = 1e-4
+    )
+  }
+  rate <- function(t) {
+    if (t[[2]] <= 0) {
+      return(-Inf)
+    }
+    mean <- t[[1]] * Puromycin$conc / (t[[2]] + Puromycin$conc)
+    sum(stats::dnorm(Puromycin$rate, mean, exp(t[[3]]), log = TRUE))
+  }
+  least <- stats::nls(
+    rate ~ v * conc / (k + conc), Puromycin, list(v = 200, k = 0.1)
+  )
+  fit <- quick(rate, c(v = 1, k = 1, log_sd = 0))
+  expect_equal(coef(fit)[1:2], coef(least), tolerance = 1e-4)
+})
+
 test_that("a search of many parameters takes few evaluations", {
   count <- 0
   wide <- seq_len(40)
@@ -637,7 +674,7 @@ test_that("no mode, no approximation", {
                class = "gibbsite_error_indefinite")
   expect_error(quick(function(x) x[[1]], c(a = 0)),
                class = "gibbsite_error_numeric")
-  expect_error(quick(edge, c(a = 1)), class = "gibbsite_error_indefinite")
+  expect_error(quick(edge, c(a = 1)), class = "gibbsite_error_density")
   line <- function(x) -sum((x - 3)^2) / 2
   expect_error(
     quick(line, c(a = 1), gradient = function(x) 1 - x),
