@@ -31,11 +31,11 @@ cl <- parallel::makeCluster(3, useXDR = FALSE)
 pids <- unlist(parallel::clusterCall(cl, Sys.getpid))
 corpus <- scatter(cl, x)
 set.seed(setting[["seed"]])
-after <- stats::runif(1, 0, 20)
+after <- stats::runif(1, 5, 40)
 victim <- sample(pids, 1)
 # from the first state of the chain on
 system(sprintf(
-  "while [ ! -e %s ]; do sleep 1; done; sleep %.1f; kill -9 %d",
+  "(while [ ! -e %s ]; do sleep 1; done; sleep %.1f; kill -9 %d)",
   file.path(path, "data.rds"), after, victim
 ), wait = FALSE)
 lost <- tryCatch(run(corpus, checkpoint = path), error = identity)
