@@ -302,7 +302,9 @@ test_that("panels of a stack are as high as in plot(), and keys have rows", {
   sizes <- as.numeric(table$heights[sort(rows)])
   expect_identical(sizes, c(1, 1, 2))
   rows_of_key <- function(labels) {
-    ggplot_key(plot_key(labels, pch = 1))[[4]]$guide$nrow
+    guide <- ggplot_key(plot_key(labels, pch = 1))[[4]]$guide
+    # in params since ggplot2 3.5
+    guide$nrow %||% guide$params$nrow
   }
   expect_equal(rows_of_key(c("a", "b")), 1)
   expect_equal(rows_of_key(paste("in the data, chain", 1:5)), 2)
