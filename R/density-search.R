@@ -193,7 +193,8 @@ find_mode <- function(density, init, method, call, rho = NULL) {
 }
 
 # The search of mh_sample(), where the other one ends at no peak, as at an edge
-# of the density. NULL if it finds none. As there, NaN and errors on the way are zero density.
+# of the density. NULL if it finds none. As there, NaN and errors on the way are
+# zero density.
 climb_by_search <- function(density, theta, value, call) {
   height <- density_or_zero(density, call)
   seen <- count_evaluations(height, NULL, search_bound(length(theta)))
