@@ -1,5 +1,5 @@
-# Ratings of gibbs_bmf(): by user and by item, pairs to predict as the chains run,
-# and ratings supplied again to a fit without data.
+# Ratings of gibbs_bmf(): by user and by item, pairs to predict as the chains
+# run, and ratings supplied again to a fit without data.
 
 # The ratings minus the constant, by user and by item. Ordinal ones are codes,
 # and `place` says where each rating by item is by user.

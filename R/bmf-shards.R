@@ -20,11 +20,10 @@ share_ratings <- function(cluster, ratings, shards) {
   for (side in names(sides)) {
     parts <- parts_of_side(sides[[side]], shards)
     worker <- worker_of_shards(length(parts), cluster)
-    for (s in seq_along(parts)) {
-      each <- vector("list", worker_count(cluster))
-      each[[worker[[s]]]] <- parts[s]
-      exchange(cluster, "hold_ratings", list(id, side), each)
-    }
+    each <- lapply(seq_len(worker_count(cluster)), function(w) {
+      list(parts[worker == w])
+    })
+    exchange(cluster, "hold_ratings", list(id, side), each)
   }
   ratings$corpus <- list(cluster = cluster, id = id, name = "ratings")
   class(ratings) <- c("gibbsite_shared_ratings", class(ratings))
@@ -187,10 +186,6 @@ model_placed.bmf_model <- function(model, given, data, call) {
 
 # data: bmf_data() of the model.
 bmf_sweeps_apart <- function(model, data, state, n, control) {
-  corpus <- model$corpus
-  exchange(
-    corpus$cluster, "centre_ratings", list(corpus$id, model$center)
-  )
   .Call(
     C_bmf_sweeps_apart, data, state, n, control,
     function(request) draw_apart(model, request, control$threads)
@@ -204,7 +199,7 @@ draw_apart <- function(model, request, threads) {
   request$factors <- NULL
   settings <- list(
     size = model$size, biases = as.integer(model$biases),
-    kind = model$data$prior$kind
+    kind = model$data$prior$kind, center = model$center
   )
   answers <- exchange_large(
     corpus$cluster, "draw_ratings",
@@ -217,12 +212,11 @@ draw_apart <- function(model, request, threads) {
 
 # ---- A worker's side ---------------------------------------------------------
 
-# `part`: given to the worker that holds it.
-hold_ratings <- function(id, side, part = NULL) {
+hold_ratings <- function(id, side, parts) {
   if (is.null(held[[id]])) {
     held[[id]] <- new.env(parent = emptyenv())
   }
-  held[[id]][[side]] <- c(held[[id]][[side]], if (!is.null(part)) list(part))
+  held[[id]][[side]] <- parts
   invisible()
 }
 
@@ -240,19 +234,25 @@ read_ratings <- function(read, files) {
   })
 }
 
-centre_ratings <- function(id, center) {
-  corpus <- held_corpus(id)
+# The ratings less the constant of a model, which most often is that of the
+# request before.
+centre_ratings <- function(corpus, center) {
+  if (identical(corpus$center, center)) {
+    return(invisible())
+  }
   corpus$centred <- lapply(list(corpus$users, corpus$items), function(parts) {
     lapply(parts, function(part) {
       part$value <- part$value - center
       part
     })
   })
-  invisible()
+  corpus$center <- center
 }
 
 draw_ratings <- function(id, settings, request, threads, factors) {
   corpus <- held_corpus(id)
+  centre_ratings(corpus, settings$center)
+  request$factors <- factors
   parts <- lapply(corpus$centred[[request$which + 1L]], function(part) {
     sizes <- c(
       length(part$start) - 1L, length(factors) / 8 / settings$size
@@ -262,7 +262,7 @@ draw_ratings <- function(id, settings, request, threads, factors) {
       n = as.integer(sizes[[1L]]), m = as.integer(sizes[[2L]])
     ))
     interrupt_or(.Call(
-      C_bmf_part, sizes, part, settings["kind"], request, factors, threads
+      C_bmf_part, sizes, part, settings["kind"], request, threads
     ))
   })
   list(parts = parts)

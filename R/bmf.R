@@ -196,8 +196,7 @@
 #' @seealso [bmf_options], [bmf_prior], [bmf_sampler], [predict.gibbs_bmf()],
 #'   [recommend()], [fold_in()], [factors_of()], [held_out()],
 #'   [plot.gibbs_bmf()], [compare_k()] for the rank, [scatter()] for several
-#'   machines; `vignette("ratings",
-#'   "gibbsite")`.
+#'   machines; `vignette("ratings", "gibbsite")`.
 #' @examples
 #' # lawyers' ratings of 43 judges on 12 qualities, a fifth of them hidden
 #' ratings <- as.matrix(USJudgeRatings)

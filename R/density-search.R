@@ -127,31 +127,48 @@ abort_not_finite <- function(density, what, theta, by_differences, call) {
   )
 }
 
-# numDeriv takes steps in proportion to the coordinate. Here these are 1, and
-# the steps are a share of the axes, wherever theta is. The Hessian is that of
-# the gradient if this is given.
+# The Hessian is that of the gradient if this is given.
 differences <- function(density, what, theta, axes, call) {
-  full <- is.matrix(axes)
-  one <- rep(1, length(theta))
-  at <- function(z) {
-    theta + (if (full) drop(axes %*% (z - 1)) else axes * (z - 1))
-  }
-  value <- function(z) density_value(density, at(z), call)
-  back <- function(x) if (full) solve(t(axes), x, tol = 0) else x / axes
+  value <- function(x) density_value(density, x, call)
   if (what == "gradient") {
-    return(back(numDeriv::grad(value, one)))
+    return(gradient_along(value, theta, axes))
   }
+  at <- moved_along(theta, axes)
+  one <- rep(1, length(theta))
   hessian <- if (is.null(density$gradient)) {
     # with many parameters fewer extrapolations: each takes 4 p^2 / 2 values
     few <- list(r = if (length(theta) > 30L) 2 else 4)
-    numDeriv::hessian(value, one, method.args = few)
+    numDeriv::hessian(function(z) value(at(z)), one, method.args = few)
   } else {
     numDeriv::jacobian(function(z) {
       given <- density_derivative(density, "gradient", at(z), axes, call)
-      if (full) drop(crossprod(axes, given)) else axes * given
+      if (is.matrix(axes)) drop(crossprod(axes, given)) else axes * given
     }, one, method.args = list(r = 2))
   }
-  back(t(back(hessian)))
+  slope_of_axes(t(slope_of_axes(hessian, axes)), axes)
+}
+
+# Further arguments are those of numDeriv's method.
+gradient_along <- function(f, x, axes, ...) {
+  at <- moved_along(x, axes)
+  slope_of_axes(numDeriv::grad(
+    function(z) f(at(z)), rep(1, length(x)), method.args = list(...)
+  ), axes)
+}
+
+# numDeriv takes steps in proportion to the coordinate. Those of z are 1, and so
+# the steps are a share of the axes, wherever x is.
+moved_along <- function(x, axes) {
+  if (is.matrix(axes)) {
+    function(z) x + drop(axes %*% (z - 1))
+  } else {
+    function(z) x + axes * (z - 1)
+  }
+}
+
+# The gradient, from that in z.
+slope_of_axes <- function(slope, axes) {
+  if (is.matrix(axes)) solve(t(axes), slope, tol = 0) else slope / axes
 }
 
 # For each parameter about a standard deviation, given the others.
@@ -263,14 +280,8 @@ ascend_by_gradient <- function(density, theta, value, rho, call, most = 10000) {
 # Whether a step was short because the mode is near: it is within 0.05 standard
 # deviations by the derivatives. Newton's method goes on from there.
 check_arrived <- function(density, theta, rho, step, call) {
-  unit <- units_at(density, theta, call)
-  gradient <- density_derivative(density, "gradient", theta, unit, call)
-  hessian <- density_derivative(density, "hessian", theta, unit, call)
-  factor <- factor_precision(-hessian)
-  if (is.null(factor)) {
-    abort_indefinite(density, theta, hessian, call)
-  }
-  if (sum(forwardsolve(factor, gradient)^2) > 0.05^2) {
+  near <- derivatives_at(density, list(theta = theta), call)
+  if (sum(near$slope^2) > 0.05^2) {
     abort_rho(rho, step, "took steps too short to go on", call, larger = TRUE)
   }
 }
@@ -320,22 +331,14 @@ ascend_density <- function(density, theta, value, call) {
 # deviation from the mode. at: list(theta, value, iterations, axes or NULL).
 polish_mode <- function(density, at, call, most = 100) {
   for (iteration in seq_len(most)) {
-    axes <- at$axes %||% units_at(density, at$theta, call)
-    gradient <- density_derivative(density, "gradient", at$theta, axes, call)
-    hessian <- density_derivative(density, "hessian", at$theta, axes, call)
-    factor <- factor_precision(-hessian)
-    if (is.null(factor)) {
-      abort_indefinite(density, at$theta, hessian, call)
-    }
-    step <- backsolve(
-      t(factor), forwardsolve(factor, gradient)
-    )
-    rise <- sum(gradient * step) / 2
+    near <- derivatives_at(density, at, call)
+    step <- backsolve(t(near$factor), near$slope)
+    rise <- sum(near$slope^2) / 2
     if (rise < 1e-10) {
       at <- half_steps(density, at, step, call) %||% at
-      check_derivatives(density, at, factor, call)
+      check_derivatives(density, at, near$factor, call)
       return(list(
-        map = at$theta, factor = factor, value = at$value,
+        map = at$theta, factor = near$factor, value = at$value,
         iterations = at$iterations
       ))
     }
@@ -346,6 +349,19 @@ polish_mode <- function(density, at, call, most = 100) {
     at <- next_at
   }
   abort_no_maximum(density, at$theta, rise, call)
+}
+
+# list(factor, slope): L, where L L' is the negative Hessian, and L^-1 gradient,
+# whose squared length is twice the rise to the peak of the parabola.
+derivatives_at <- function(density, at, call) {
+  axes <- at$axes %||% units_at(density, at$theta, call)
+  gradient <- density_derivative(density, "gradient", at$theta, axes, call)
+  hessian <- density_derivative(density, "hessian", at$theta, axes, call)
+  factor <- factor_precision(-hessian)
+  if (is.null(factor)) {
+    abort_indefinite(density, at$theta, hessian, call)
+  }
+  list(factor = factor, slope = forwardsolve(factor, gradient))
 }
 
 # The first of the points at + step, at + step / 2, ... where the density is not
@@ -435,8 +451,8 @@ abort_indefinite <- function(density, theta, hessian, call) {
       x = "Its largest eigenvalue is {largest}, mainly in the direction of
            {.val {main}}.",
       i = "There the density is flat, still rises or ends: it may have a ridge,
-           a saddle, an edge or no maximum. Try another {.arg init}, other parameters, or a
-           proper prior."),
+           a saddle, an edge or no maximum. Try another {.arg init}, other
+           parameters, or a proper prior."),
     call = call, class = "indefinite", point = theta
   )
 }

@@ -80,8 +80,8 @@
 #'   errors with groups, of [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()]
 #'   with the horseshoe prior, of [gibbs_sample()] without `log_density`;
 #'   regressions are compared by [loo::loo_compare()] then.
-#'   `gibbsite_error_argument` for too few draws, and in `anova()` for fits that are not Laplace
-#'   approximations of the same response or have no evidence.
+#'   `gibbsite_error_argument` for too few draws, and in `anova()` for fits that
+#'   are not Laplace approximations of the same response or have no evidence.
 #'   `gibbsite_error_no_data` for a fit without its data.
 #'   `gibbsite_error_numeric` for draws without a covariance matrix.
 #' @references

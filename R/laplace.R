@@ -21,17 +21,16 @@
 #'
 #' The mode is found by [stats::nlminb()] and then by Newton's method with step
 #' halving, until the next step would raise the log density by less than 1e-10.
-#' If derivatives by differences meet an edge of the density, the search of
-#' [mh_sample()] is made from `init` (see [mh_start]), and then
-#' Newton's method again.
-#' Derivatives that are not given are computed numerically, by the numDeriv
+#' If this ends at an edge of the density, or where it is no peak, the search of
+#' [mh_sample()] is made from `init` (see [mh_start]), and then Newton's method
+#' again. Derivatives that are not given are computed numerically, by the numDeriv
 #' package (Richardson's extrapolation), for which `log_density` must be finite
 #' and smooth around the mode. Their steps follow the width of the density, so
 #' that units and the place of the mode do not matter. A Hessian takes some
 #' \eqn{4 p^2}{4 p^2} values of `log_density` (\eqn{2 p^2}{2 p^2} above 30
-#' parameters), but \eqn{4 p}{4 p} of `gradient`. Use parameters without bounds (a log standard
-#' deviation, a logit): the density is then also closer to a normal density.
-#' Remember to include the Jacobian.
+#' parameters), but \eqn{4 p}{4 p} of `gradient`. Use parameters without bounds
+#' (a log standard deviation, a logit): the density is then also closer to a
+#' normal density. Remember to include the Jacobian.
 #'
 #' @section Stored quantities:
 #' One column for each parameter, under the names of `init`; without names

@@ -56,7 +56,7 @@ check_gradient_value <- function(model, point, value, density, call) {
 # rounding error.
 differences_at <- function(density, x, size, unit) {
   value <- tryCatch(
-    gradient_by_unit(density, x, unit, d = size, r = 2),
+    gradient_along(density, x, unit, d = size, r = 2),
     error = function(cnd) rep(NA_real_, length(x))
   )
   list(

@@ -72,8 +72,7 @@ gradient_caller <- function(model) {
     differences = caller(
       difference_gradient, "gradient", 1L,
       list(
-        log_density = density, extra = model$extra,
-        unit = model$unit
+        log_density = density, extra = model$extra, unit = model$search$unit
       )
     )
   )
@@ -81,17 +80,8 @@ gradient_caller <- function(model) {
 
 # Two steps of Richardson's extrapolation.
 difference_gradient <- function(x, log_density, extra, unit) {
-  gradient_by_unit(
+  gradient_along(
     function(z) do.call(log_density, c(list(z), extra), quote = TRUE), x, unit,
     r = 2
   )
-}
-
-# numDeriv takes steps in proportion to the coordinate. Here these are 1, and
-# the steps are a share of `unit`, wherever x is.
-gradient_by_unit <- function(f, x, unit, ...) {
-  numDeriv::grad(
-    function(z) f(x + unit * (z - 1)), replace(x, TRUE, 1),
-    method.args = list(...)
-  ) / unit
 }

@@ -137,10 +137,9 @@ mh_state <- function(model, x, own) {
   )
 }
 
+# With the unit of differences, which models of stored runs may lack.
 functions_to_run <- function(model) {
-  if (identical(model$gradient, "differences")) {
-    model$unit <- difference_unit(model)
-  }
+  if (lacks_unit(model)) model$search$unit <- difference_unit(model)
   mh_functions(model)
 }
 

@@ -29,10 +29,29 @@ is_searched <- function(model) {
   length(model$init) <= (if (any(needed)) 500 else 100)
 }
 
-# The search, with a separate stream, because a density may draw random numbers.
-# An interrupted search is made again later, with the values known by then.
 #' @exportS3Method
 model_prepare.mh_model <- function(model, running, call) {
+  class(model) <- setdiff(class(model), "unfinished_model")
+  model <- with_region(model, running, call)
+  if (inherits(model, "unfinished_model") || !lacks_unit(model)) {
+    return(model)
+  }
+  unit <- cut_short(allowInterrupts(difference_unit(model)))
+  if (is.null(unit)) {
+    return(unfinished(model))
+  }
+  model$search$unit <- unit
+  model
+}
+
+unfinished <- function(model) {
+  class(model) <- union(class(model), "unfinished_model")
+  model
+}
+
+# The search, with a separate stream, because a density may draw random numbers.
+# An interrupted search is made again later, with the values known by then.
+with_region <- function(model, running, call) {
   search <- model$search
   done <- !is.null(search$ended)
   if (done || !is.null(running$inits) || !is_searched(model)) {
@@ -49,11 +68,9 @@ model_prepare.mh_model <- function(model, running, call) {
   )))
   if (is.null(found)) {
     model$search <- c(search["stream"], recorded_search(record))
-    class(model) <- union(class(model), "unfinished_model")
-    return(model)
+    return(unfinished(model))
   }
   model$search <- found$value
-  class(model) <- setdiff(class(model), "unfinished_model")
   model
 }
 
@@ -109,6 +126,10 @@ found_region <- function(model) {
     depth = depth_of_starts(centre),
     factor_of = function(index) conditional_factor(factor, index)
   )
+}
+
+lacks_unit <- function(model) {
+  identical(model$gradient, "differences") && is.null(model$search$unit)
 }
 
 # The distances over which a gradient's differences are taken: about a standard

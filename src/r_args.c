@@ -32,6 +32,20 @@ int *args_integers(SEXP list, const char *name, size_t length) {
   return INTEGER(x);
 }
 
+const unsigned char *args_bytes(SEXP list, const char *name, size_t size) {
+  SEXP x = args_element(list, name);
+  if (TYPEOF(x) != RAWSXP || (size_t)XLENGTH(x) != size)
+    Rf_error("`%s` must be %.0f bytes", name, (double)size);
+  return RAW(x);
+}
+
+SEXP args_raw(const void *bytes, size_t size) {
+  SEXP x = Rf_allocVector(RAWSXP, (R_xlen_t)size);
+  if (size > 0)
+    memcpy(RAW(x), bytes, size);
+  return x;
+}
+
 double args_number(SEXP list, const char *name) {
   const double x = args_doubles(list, name, 1)[0];
   if (!isfinite(x))
@@ -116,11 +130,15 @@ size_t args_product(size_t a, size_t b) {
   return a * b;
 }
 
+int args_threads(SEXP x) {
+  const size_t wanted = args_scalar_count(x, "threads", 1);
+  return threads_allowed(wanted > 1024 ? 1024 : (int)wanted);
+}
+
 scan_control args_control(SEXP control) {
   scan_control c = {0};
   c.burnin = (double)args_count(control, "burnin", 0);
   c.thin = (double)args_count(control, "thin", 1);
-  const size_t threads = args_count(control, "threads", 1);
-  c.threads = threads_allowed(threads > 1024 ? 1024 : (int)threads);
+  c.threads = args_threads(args_element(control, "threads"));
   return c;
 }

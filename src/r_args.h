@@ -16,11 +16,15 @@ SEXP args_element(SEXP list, const char *name);
 /* Element `name` as a double (or integer) vector of just this length. */
 double *args_doubles(SEXP list, const char *name, size_t length);
 int *args_integers(SEXP list, const char *name, size_t length);
+const unsigned char *args_bytes(SEXP list, const char *name, size_t size);
 
 /* A finite number; a whole number of at least `min`, below 2^53. */
 double args_number(SEXP list, const char *name);
 size_t args_count(SEXP list, const char *name, size_t min);
 size_t args_scalar_count(SEXP x, const char *name, size_t min);
+
+/* Threads: no more than are allowed, and than 1,024. */
+int args_threads(SEXP x);
 
 /* Rows and columns of a double matrix. */
 void args_matrix(SEXP x, const char *name, size_t *rows, size_t *columns);
@@ -36,5 +40,8 @@ size_t args_product(size_t a, size_t b);
 
 /* list(burnin, thin, threads). */
 scan_control args_control(SEXP control);
+
+/* A raw vector, as args_bytes() reads it. */
+SEXP args_raw(const void *bytes, size_t size);
 
 #endif

@@ -10,7 +10,6 @@
 #include "r_scan.h"
 #include "r_store.h"
 #include "routines.h"
-#include "threads.h"
 
 /* ---- the data ---------------------------------------------------------- */
 
@@ -222,12 +221,6 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
 
 /* ---- a chain on several machines ---------------------------------------- */
 
-static SEXP raw_vector(const void *bytes, size_t size) {
-  SEXP x = Rf_allocVector(RAWSXP, (R_xlen_t)size);
-  memcpy(RAW(x), bytes, size);
-  return x;
-}
-
 /* beta and the hyperparameters of both sides, as C_bmf_fold_in() takes them. */
 static SEXP pack_hyper(const bmf_model *m) {
   const size_t size = bmf_hyper_size(&m->data), d = m->data.d;
@@ -254,11 +247,11 @@ static void ask(void *function, bmf_model *m, int which, philox_key key) {
   const size_t others = m->data.n + m->data.m - rows;
   SEXP request = PROTECT(Rf_mkNamed(VECSXP, names));
   SET_VECTOR_ELT(request, 0, Rf_ScalarInteger(which));
-  SET_VECTOR_ELT(request, 1, raw_vector(&key, sizeof key));
+  SET_VECTOR_ELT(request, 1, args_raw(&key, sizeof key));
   SET_VECTOR_ELT(request, 2, pack_hyper(m));
   SET_VECTOR_ELT(
     request, 3,
-    raw_vector(users ? m->state.v : m->state.u, others * d * sizeof(double)));
+    args_raw(users ? m->state.v : m->state.u, others * d * sizeof(double)));
   SEXP call = PROTECT(Rf_lang2((SEXP)function, request));
   SEXP answer = PROTECT(Rf_eval(call, R_BaseEnv));
   memcpy(users ? m->state.u : m->state.v,
@@ -445,18 +438,12 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
   return u;
 }
 
-static void copy_bytes(SEXP bytes, const char *name, void *to, size_t size) {
-  if (TYPEOF(bytes) != RAWSXP || (size_t)XLENGTH(bytes) != size)
-    Rf_error("`%s` must be %.0f bytes", name, (double)size);
-  memcpy(to, RAW(bytes), size);
-}
-
 /* Rows of a side that a worker has: the answer to the request of ask(), or NULL
  * after an interrupt.  sizes: n, m of the part, size, biases; part: list(start,
  * index, value, order, first), first the number of rows of the side before them;
- * kind: the prior's; factors: those of the other side. */
+ * kind: the prior's. */
 SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
-                SEXP factors, SEXP threads) {
+                SEXP threads) {
   bmf_data data = unpack_sizes(sizes_list);
   const size_t d = data.d;
   const int users = args_count(request, "which", 0) == BMF_USERS;
@@ -465,9 +452,10 @@ SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
   *(users ? &data.users : &data.items) = unpack_ratings(part, rows, others);
   data.prior.kind = unpack_kind(kind);
   philox_key key;
-  copy_bytes(args_element(request, "key"), "key", &key, sizeof key);
+  memcpy(&key, args_bytes(request, "key", sizeof key), sizeof key);
   double *other = (double *)(void *)R_alloc(d * others, sizeof(double));
-  copy_bytes(factors, "factors", other, d * others * sizeof(double));
+  const size_t size = d * others * sizeof(double);
+  memcpy(other, args_bytes(request, "factors", size), size);
   const char *names[] = {"factors", "squares", ""};
   SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
   SEXP own = Rf_allocVector(REALSXP, (R_xlen_t)(d * rows));
@@ -475,10 +463,8 @@ SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
   const bmf_state state =
     given_state(&data, args_element(request, "hyper"),
                 users ? REAL(own) : other, users ? other : REAL(own));
-  const size_t wanted = args_scalar_count(threads, "threads", 1);
-  const scan_control control = {
-    .threads = threads_allowed(wanted > 1024 ? 1024 : (int)wanted),
-    .stop = scan_interrupted};
+  const scan_control control = {.threads = args_threads(threads),
+                                .stop = scan_interrupted};
   bmf_model model;
   bmf_open(&model, &data, &state, work_space(&data, control.threads),
            control.threads);

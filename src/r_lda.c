@@ -8,7 +8,6 @@
 #include "r_lda.h"
 #include "r_scan.h"
 #include "routines.h"
-#include "threads.h"
 
 /* ---- data ------------------------------------------------------------------------ */
 
@@ -212,8 +211,7 @@ static lda_heldout unpack_heldout(SEXP word, SEXP start, SEXP phi,
   job.phi = REAL(phi);
   check_words(job.word, job.n, job.terms);
   args_product(job.k, job.documents);
-  const size_t wanted = args_scalar_count(threads, "threads", 1);
-  job.threads = threads_allowed(wanted > 1024 ? 1024 : (int)wanted);
+  job.threads = args_threads(threads);
   job.stop = scan_interrupted;
   return job;
 }

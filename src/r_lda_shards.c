@@ -15,16 +15,8 @@
 #include "r_lda.h"
 #include "r_scan.h"
 #include "routines.h"
-#include "threads.h"
 
 /* ---- the chain's side -------------------------------------------------------- */
-
-static SEXP raw_vector(const void *bytes, size_t size) {
-  SEXP x = Rf_allocVector(RAWSXP, (R_xlen_t)size);
-  if (size > 0)
-    memcpy(RAW(x), bytes, size);
-  return x;
-}
 
 static SEXP pack_doubles(const double *x, size_t n) {
   SEXP y = Rf_allocVector(REALSXP, (R_xlen_t)n);
@@ -58,7 +50,7 @@ static SEXP pack_request(const lda_model *m, lda_task task) {
   SET_VECTOR_ELT(request, 0, Rf_ScalarInteger((int)task));
   SET_VECTOR_ELT(request, 1, Rf_ScalarInteger(m->recording));
   SET_VECTOR_ELT(request, 2, Rf_ScalarInteger(tallying));
-  SET_VECTOR_ELT(request, 3, raw_vector(keys, sizeof keys));
+  SET_VECTOR_ELT(request, 3, args_raw(keys, sizeof keys));
   if (m->state.alpha)
     SET_VECTOR_ELT(request, 4, Rf_ScalarReal(m->state.alpha[0]));
   if (task == LDA_DRAW)
@@ -163,20 +155,15 @@ static lda_state unpack_shard(SEXP list, SEXP request, const lda_data *data,
 }
 
 static void set_phi(lda_model *m, SEXP request) {
-  SEXP phi = args_element(request, "phi");
   const size_t row = m->data.k * sizeof(float);
-  if (TYPEOF(phi) != RAWSXP || (size_t)XLENGTH(phi) != m->data.terms * row)
-    Rf_error("`phi` has the wrong length");
+  const unsigned char *phi = args_bytes(request, "phi", m->data.terms * row);
   for (size_t w = 0; w < m->data.terms; w++)
-    memcpy(m->phi + w * m->padded, RAW(phi) + w * row, row);
+    memcpy(m->phi + w * m->padded, phi + w * row, row);
 }
 
 static void set_keys(lda_model *m, SEXP request) {
-  SEXP bytes = args_element(request, "keys");
   philox_key keys[2];
-  if (TYPEOF(bytes) != RAWSXP || XLENGTH(bytes) != sizeof keys)
-    Rf_error("`keys` has the wrong length");
-  memcpy(keys, RAW(bytes), sizeof keys);
+  memcpy(keys, args_bytes(request, "keys", sizeof keys), sizeof keys);
   m->z_key = keys[0];
   m->theta_key = keys[1];
 }
@@ -252,8 +239,7 @@ SEXP C_lda_shard(SEXP data_list, SEXP state_list, SEXP request, SEXP threads) {
   unpack_place(data_list, &data);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const lda_state state = unpack_shard(copy, request, &data, task == LDA_ADD);
-  const size_t wanted = args_scalar_count(threads, "threads", 1);
-  const int team = threads_allowed(wanted > 1024 ? 1024 : (int)wanted);
+  const int team = args_threads(threads);
   lda_model *m =
     lda_open_shard(&data, &state, lda_take_work(&data, team), team);
   status outcome = STATUS_OK;

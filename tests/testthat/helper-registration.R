@@ -83,7 +83,8 @@ good_bmf <- function() {
   )
   part <- c(model$data$users, list(first = 0L))
   request <- list(
-    which = 0L, key = as.raw(1:8), hyper = last$hyper_draws[[1]]
+    which = 0L, key = as.raw(1:8), hyper = last$hyper_draws[[1]],
+    factors = raw(8 * 4)
   )
   list(
     C_bmf_sweeps = c(sweeps, list(mode = FALSE)),
@@ -93,8 +94,7 @@ good_bmf <- function() {
     })),
     C_bmf_part = list(
       sizes = gibbsite:::bmf_sizes(model), part = part,
-      kind = list(kind = 2L), request = request, factors = raw(8 * 4),
-      threads = 1L
+      kind = list(kind = 2L), request = request, threads = 1L
     ),
     C_bmf_linear = list(
       sizes = gibbsite:::bmf_sizes(model), draws = last$factor_draws,

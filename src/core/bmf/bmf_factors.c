@@ -66,7 +66,7 @@ static void prepare_shift(bmf_model *m, const bmf_side *side, int threads) {
  * whose old values are not needed any more.  before: rows of other machines. */
 static void draw_normals(const bmf_model *m, const bmf_side *side,
                          philox_key key, size_t before, int threads) {
-  const size_t d = m->data.d, length = parts_length(side->rows, ROWS);
+  const size_t d = m->data.d;
   const int parts = (int)parts_count(side->rows, ROWS);
   const int team = parts_team(20.0 * (double)side->rows * (double)d, threads);
   (void)team;
@@ -74,14 +74,12 @@ static void draw_normals(const bmf_model *m, const bmf_side *side,
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
 #endif
   for (int part = 0; part < parts; part++) {
-    const size_t first = (size_t)part * length;
-    const size_t rest = side->rows - first;
-    const size_t count = (rest < length ? rest : length) * d;
+    const parts_range own = parts_of(side->rows, ROWS, part);
+    double *to = side->factors + own.first * d;
     if (m->mode)
-      memset(side->factors + first * d, 0, count * sizeof(double));
+      memset(to, 0, own.count * d * sizeof *to);
     else
-      normals_keyed(key, (before + first) * d, side->factors + first * d,
-                    count);
+      normals_keyed(key, (before + own.first) * d, to, own.count * d);
   }
 }
 
@@ -181,7 +179,7 @@ status bmf_draw_side(bmf_model *m, int which, const double *shift,
 
 static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
                       int threads) {
-  const size_t d = m->data.d, length = parts_length(side->rows, ROWS);
+  const size_t d = m->data.d;
   const int parts = (int)parts_count(side->rows, ROWS);
   const int team = parts_team((double)side->rows * (double)(d * d), threads);
   (void)team;
@@ -189,10 +187,9 @@ static void move_rows(bmf_model *m, const bmf_side *side, const double *map,
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
 #endif
   for (int part = 0; part < parts; part++) {
-    const size_t first = (size_t)part * length;
-    const size_t rest = side->rows - first;
-    bmf_move_rows(side->factors + first * d, rest < length ? rest : length, d,
-                  map, m->areas + (size_t)parts_thread() * bmf_area_size(d));
+    const parts_range own = parts_of(side->rows, ROWS, part);
+    bmf_move_rows(side->factors + own.first * d, own.count, d, map,
+                  m->areas + (size_t)parts_thread() * bmf_area_size(d));
   }
 }
 

@@ -62,7 +62,6 @@ static void draw_lambda(bmf_model *m, const bmf_side *side) {
  * those of bmf_add_gram(). */
 static void sum_rows(bmf_model *m, const bmf_side *side, int threads) {
   const size_t d = m->data.d, size = bmf_square_size(d), rows = side->rows;
-  const size_t length = parts_length(rows, ROWS);
   const int parts = (int)parts_count(rows, ROWS);
   const double work = bmf_row_work(d, (double)rows);
   const int team = parts > 1 ? parts_team(work, threads) : 1;
@@ -71,11 +70,10 @@ static void sum_rows(bmf_model *m, const bmf_side *side, int threads) {
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
 #endif
   for (int part = 0; part < parts; part++) {
-    const size_t first = (size_t)part * length;
-    const size_t count = rows - first < length ? rows - first : length;
+    const parts_range own = parts_of(rows, ROWS, part);
     double *gram = m->grams + (size_t)part * size;
     memset(gram, 0, size * sizeof *gram);
-    bmf_add_gram(side->factors + first * d, count, d, side->mu, gram,
+    bmf_add_gram(side->factors + own.first * d, own.count, d, side->mu, gram,
                  m->areas + (size_t)parts_thread() * bmf_area_size(d));
   }
   for (size_t part = 1; part < (size_t)parts; part++)

@@ -138,16 +138,13 @@ static void add_row(const double *x, double y, size_t p, double *gram,
 /* Sums of the groups of a part into its places. */
 static status weigh_part(hlm_model *m, double beta, size_t part) {
   const hlm_data *data = &m->data;
-  const size_t p = data->p, q = data->q,
-               length = parts_length(data->groups, GROUPS);
-  const size_t first = part * length;
-  const size_t end =
-    first + length < data->groups ? first + length : data->groups;
+  const size_t p = data->p, q = data->q;
+  const parts_range own = parts_of(data->groups, GROUPS, (int)part);
   double *gram = m->part_gram + p * p * part, *right = m->part_right + p * part;
   memset(gram, 0, p * p * sizeof *gram);
   memset(right, 0, p * sizeof *right);
   m->part_sum[part] = 0.0;
-  for (size_t j = first; j < end; j++) {
+  for (size_t j = own.first; j < own.first + own.count; j++) {
     const rows r = rows_at(data, j);
     const status outcome = factor_group(m, m->state.factor, beta, j);
     if (outcome != STATUS_OK)

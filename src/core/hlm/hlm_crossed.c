@@ -108,7 +108,7 @@ static status draw_bar(hlm_crossed *m, size_t f, const scan_control *control) {
 /* sum_i v_i (y_i - x_i'b - sum_f z_fi'u_f)^2 */
 static double residual_squares(hlm_crossed *m, int threads) {
   const hlm_crossed_data *data = &m->data;
-  const size_t p = data->p, length = parts_length(data->n, ROWS);
+  const size_t p = data->p;
   const int parts = (int)parts_count(data->n, ROWS);
   const double *b = m->bar[data->bars - 1].b;
   const int team =
@@ -118,10 +118,9 @@ static double residual_squares(hlm_crossed *m, int threads) {
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
 #endif
   for (int part = 0; part < parts; part++) {
-    const size_t first = (size_t)part * length;
-    const size_t end = first + length < data->n ? first + length : data->n;
+    const parts_range own = parts_of(data->n, ROWS, part);
     double sum = 0.0;
-    for (size_t i = first; i < end; i++) {
+    for (size_t i = own.first; i < own.first + own.count; i++) {
       const double gap = data->y[i] - linalg_inner(data->x + p * i, b, p) -
                          row_times(&data->rows, i, m->state.u);
       sum += gap * gap;

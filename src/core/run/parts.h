@@ -20,6 +20,18 @@ static inline size_t parts_count(size_t count, size_t least) {
   return (count + length - 1) / length;
 }
 
+/* The elements of a part, the last of which may be shorter. */
+typedef struct {
+  size_t first, count;
+} parts_range;
+
+static inline parts_range parts_of(size_t count, size_t least, int part) {
+  const size_t length = parts_length(count, least);
+  const size_t first = (size_t)part * length, rest = count - first;
+  const parts_range range = {first, rest < length ? rest : length};
+  return range;
+}
+
 /* Threads for so many multiplications: one where starting more would take
  * longer than the work. */
 static inline int parts_team(double work, int threads) {
