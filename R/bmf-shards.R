@@ -6,7 +6,10 @@
 # which answer with those of their rows. Each worker has the ratings of its
 # users, by user, and those of its items, by item. Normals belong to the key by
 # their place among those of all rows, so that workers need no generator, and a
-# sweep differs from that of one machine only in who runs bmf_draw_given(). (All
+# sweep differs from that of one machine only in who runs bmf_draw_given(). Of
+# ordinal ratings the cutpoints are drawn here too, and the latent values there,
+# also by a key: each worker draws those of its users, and those of its items,
+# before it draws its users, and keeps them until it has drawn its items. (All
 # ratings stay here as well: the chain and all methods for a fit are then those
 # of one machine, and a state holds nothing that workers have.)
 #
@@ -14,9 +17,7 @@
 
 share_ratings <- function(cluster, ratings, shards) {
   id <- unique_token(this_process())
-  sides <- bmf_compressed(
-    ratings, length(ratings$users), length(ratings$items), 0
-  )[c("users", "items")]
+  sides <- rated_sides(ratings)
   for (side in names(sides)) {
     parts <- parts_of_side(sides[[side]], shards)
     worker <- worker_of_shards(length(parts), cluster)
@@ -28,6 +29,17 @@ share_ratings <- function(cluster, ratings, shards) {
   ratings$corpus <- list(cluster = cluster, id = id, name = "ratings")
   class(ratings) <- c("gibbsite_shared_ratings", class(ratings))
   ratings
+}
+
+# The ratings by user and by item, each with its place among those by user.
+rated_sides <- function(ratings) {
+  sides <- bmf_compressed(
+    ratings, length(ratings$users), length(ratings$items), 0
+  )[c("users", "items")]
+  place <- order(order(ratings$user, ratings$item)) - 1L
+  sides$users$place <- seq_along(place) - 1L
+  sides$items$place <- place[order(ratings$item, ratings$user)]
+  sides
 }
 
 # Rows of about the same work side by side: a row takes as long as some five
@@ -42,8 +54,8 @@ parts_of_side <- function(side, shards) {
     own <- start[[1L]] + seq_len(start[[length(start)]] - start[[1L]])
     list(
       start = start - start[[1L]], index = side$index[own],
-      value = side$value[own], order = order(-diff(start)) - 1L,
-      first = as.integer(begins[[s]])
+      value = side$value[own], place = side$place[own],
+      order = order(-diff(start)) - 1L, first = as.integer(begins[[s]])
     )
   })
 }
@@ -98,7 +110,7 @@ check_shared_run <- function(ratings, settings, features, call) {
     return(invisible())
   }
   refused <- c(
-    link = !is.null(settings$link), user_features = !is.null(features[[1L]]),
+    user_features = !is.null(features[[1L]]),
     item_features = !is.null(features[[2L]])
   )
   for (arg in names(refused)[refused]) {
@@ -164,8 +176,7 @@ model_placed.bmf_model <- function(model, given, data, call) {
     return(model)
   }
   check_shared_run(
-    data, list(link = model$response$link, method = "gibbs"),
-    model$features[c("u", "v")], call
+    data, list(method = "gibbs"), model$features[c("u", "v")], call
   )
   same <- length(data$users) == model$n && length(data$items) == model$m &&
     identical(data[c("user", "item")], given$data[c("user", "item")])
@@ -198,8 +209,9 @@ draw_apart <- function(model, request, threads) {
   factors <- request$factors
   request$factors <- NULL
   settings <- list(
-    size = model$size, biases = as.integer(model$biases),
-    kind = model$data$prior$kind, center = model$center
+    n = model$n, m = model$m, size = model$size,
+    biases = as.integer(model$biases), kind = model$data$prior$kind,
+    center = model$center, levels = model$response$values
   )
   answers <- exchange_large(
     corpus$cluster, "draw_ratings",
@@ -240,30 +252,40 @@ centre_ratings <- function(corpus, center) {
   if (identical(corpus$center, center)) {
     return(invisible())
   }
-  corpus$centred <- lapply(list(corpus$users, corpus$items), function(parts) {
-    lapply(parts, function(part) {
-      part$value <- part$value - center
-      part
-    })
+  corpus$values <- lapply(list(corpus$users, corpus$items), function(parts) {
+    lapply(parts, function(part) part$value - center)
   })
   corpus$center <- center
 }
 
+# The latent values of ordinal ratings.
+draw_latents <- function(corpus, settings, request, threads) {
+  sides <- list(corpus$users, corpus$items)
+  corpus$values <- lapply(seq_along(sides), function(side) {
+    lapply(sides[[side]], function(part) {
+      part$value <- as.double(match(part$value, settings$levels))
+      .Call(C_bmf_latents, settings, part, side - 1L, request, threads)
+    })
+  })
+  corpus$center <- NULL
+}
+
 draw_ratings <- function(id, settings, request, threads, factors) {
   corpus <- held_corpus(id)
-  centre_ratings(corpus, settings$center)
   request$factors <- factors
-  parts <- lapply(corpus$centred[[request$which + 1L]], function(part) {
-    sizes <- c(
-      length(part$start) - 1L, length(factors) / 8 / settings$size
-    )
-    if (request$which == 1L) sizes <- rev(sizes)
-    sizes <- c(settings, list(
-      n = as.integer(sizes[[1L]]), m = as.integer(sizes[[2L]])
-    ))
+  if (is.null(settings$levels)) {
+    centre_ratings(corpus, settings$center)
+  } else if (request$which == 0L) {
+    draw_latents(corpus, settings, request, threads)
+    request$factors <- factors[seq_len(8 * settings$size * settings$m)]
+  }
+  side <- request$which + 1L
+  parts <- Map(function(part, value) {
+    part$value <- value
+    settings[[c("n", "m")[[side]]]] <- length(part$start) - 1L
     interrupt_or(.Call(
-      C_bmf_part, sizes, part, settings["kind"], request, threads
+      C_bmf_part, settings, part, settings["kind"], request, threads
     ))
-  })
-  list(parts = parts)
+  }, corpus[[c("users", "items")[[side]]]], corpus$values[[side]])
+  list(parts = unname(parts))
 }

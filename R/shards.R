@@ -69,8 +69,9 @@
 #' by `scatter()` or `shards()`, or on this machine, if these are the ratings
 #' themselves. `resume(folder)` goes on on this machine.
 #'
-#' `link`, features and `method = "icm"` are refused, and so are pairs of
-#' `predict_at` with users or items that are not among the ratings.
+#' Workers draw the latent values of ordinal ratings (`link`), the session
+#' their cutpoints. Features and `method = "icm"` are refused, and so are pairs
+#' of `predict_at` with users or items that are not among the ratings.
 #'
 #' @section Workers:
 #' `cl` is a cluster of [parallel::makeCluster()], of this machine or of others

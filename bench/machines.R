@@ -3,7 +3,8 @@
 #   Rscript bench/machines.R [TOKENS [TERMS [K]]]
 #     default: 400,000 tokens, 5,000 terms, 50 topics; about two minutes
 #   Rscript bench/machines.R ratings [RATINGS [USERS [ITEMS [RANK]]]]
-#     default: a million ratings of 2,000 items by 5,000 users, rank 30
+#     default: a million ratings of 2,000 items by 5,000 users, rank 30; the same
+#     with `ordinal` for ratings of five levels
 #   mpirun --bind-to none -n 3 RMPISNOW --no-echo -f bench/machines.R
 #     the same with the processes of mpirun
 #
@@ -19,13 +20,14 @@ suppressPackageStartupMessages(library(gibbsite))
 options(socketOptions = "no-delay")
 
 arguments <- commandArgs(trailingOnly = TRUE)
-ratings <- identical(arguments[1L], "ratings")
+ordinal <- identical(arguments[1L], "ordinal")
+ratings <- ordinal || identical(arguments[1L], "ratings")
 size <- if (ratings) {
   c(ratings = 1e6, users = 5000, items = 2000, rank = 30)
 } else {
   c(tokens = 4e5, terms = 5000, k = 50)
 }
-given <- as.numeric(setdiff(arguments, "ratings"))
+given <- as.numeric(setdiff(arguments, c("ratings", "ordinal")))
 size[seq_along(given)] <- given
 inside <- asNamespace("gibbsite")
 seconds_now <- function() proc.time()[["elapsed"]]
@@ -36,9 +38,12 @@ if (ratings) {
   cells <- size[["users"]] * size[["items"]]
   x <- sim_bmf(size[["users"]], size[["items"]], rank = 5,
                share = size[["ratings"]] / cells)
+  if (ordinal) x$value <- findInterval(x$value, c(-1.5, -0.5, 0.5, 1.5))
   task <- "draw_ratings"
   send <- function(cl) scatter(cl, x, what = "ratings")
-  sampler <- function(x, ...) gibbs_bmf(x, size[["rank"]], ...)
+  sampler <- function(x, ...) {
+    gibbs_bmf(x, size[["rank"]], link = if (ordinal) "ordinal", ...)
+  }
 } else {
   x <- sim_lda(round(size[["tokens"]] / 100), k = size[["k"]],
                terms = size[["terms"]], tokens = 100)$x

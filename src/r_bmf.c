@@ -111,7 +111,14 @@ static bmf_data unpack_sizes(SEXP list) {
   return data;
 }
 
-/* Ordinal ratings are whole numbers from 1 to `levels`. */
+/* Codes of ordinal ratings, whole numbers from 1 to `levels`. */
+static void check_codes(const double *code, size_t count, size_t levels) {
+  const double most = (double)levels;
+  for (size_t e = 0; e < count; e++)
+    if (!(code[e] >= 1.0 && code[e] <= most && code[e] == floor(code[e])))
+      Rf_error("`value` must hold whole numbers from 1 to `levels`");
+}
+
 static void unpack_levels(SEXP list, bmf_data *data) {
   const size_t count = (size_t)data->users.start[data->n];
   data->levels = args_count(list, "levels", 0);
@@ -122,10 +129,7 @@ static void unpack_levels(SEXP list, bmf_data *data) {
   data->cutpoint_sd = args_number(list, "cutpoint_sd");
   data->place = args_integers(list, "place", ordinal);
   check_indices(data->place, ordinal, count, "place");
-  const double *code = data->users.value, most = (double)data->levels;
-  for (size_t e = 0; e < ordinal; e++)
-    if (!(code[e] >= 1.0 && code[e] <= most && code[e] == floor(code[e])))
-      Rf_error("`value` must hold whole numbers from 1 to `levels`");
+  check_codes(data->users.value, ordinal, data->levels);
 }
 
 static bmf_data unpack_data(SEXP list) {
@@ -223,7 +227,9 @@ SEXP C_bmf_sweeps(SEXP data_list, SEXP state_list, SEXP n, SEXP control_list,
 
 /* beta and the hyperparameters of both sides, as C_bmf_fold_in() takes them. */
 static SEXP pack_hyper(const bmf_model *m) {
-  const size_t size = bmf_hyper_size(&m->data), d = m->data.d;
+  bmf_data sizes = m->data;
+  sizes.levels = 0;
+  const size_t size = bmf_hyper_size(&sizes), d = sizes.d;
   SEXP hyper = Rf_allocVector(REALSXP, (R_xlen_t)size);
   double *to = REAL(hyper);
   *to++ = *m->state.rating_precision;
@@ -236,22 +242,42 @@ static SEXP pack_hyper(const bmf_model *m) {
   return hyper;
 }
 
-/* list(which, key, hyper, factors): which side, 0 for the users; the bytes of the
- * key and of the other side's factors.  The answer of the function is list(factors,
- * squares), of all rows of the side and, of items, their squares.  An error or an
- * interrupt of the function leaves .Call(). */
+/* The factors of the other side.  Before the users of ordinal ratings are drawn their
+ * latent values are, given both sides: the items' factors, then the users'. */
+static SEXP pack_factors(const bmf_model *m, int which) {
+  const size_t size = m->data.d * sizeof(double);
+  if (which == BMF_ITEMS || m->data.levels == 0)
+    return which == BMF_USERS ? args_raw(m->state.v, m->data.m * size)
+                              : args_raw(m->state.u, m->data.n * size);
+  SEXP both =
+    Rf_allocVector(RAWSXP, (R_xlen_t)((m->data.n + m->data.m) * size));
+  memcpy(RAW(both), m->state.v, m->data.m * size);
+  memcpy(RAW(both) + m->data.m * size, m->state.u, m->data.n * size);
+  return both;
+}
+
+/* list(which, key, hyper, factors, latent_key, theta): which side, 0 for the users; the
+ * bytes of the key and of the factors; the last two are NULL but for the users of
+ * ordinal ratings.  The answer of the function is list(factors, squares), of all rows
+ * of the side and, of items, their squares.  An error or an interrupt of the function
+ * leaves .Call(). */
 static void ask(void *function, bmf_model *m, int which, philox_key key) {
-  const char *names[] = {"which", "key", "hyper", "factors", ""};
+  const char *names[] = {"which",      "key",   "hyper", "factors",
+                         "latent_key", "theta", ""};
   const int users = which == BMF_USERS;
   const size_t d = m->data.d, rows = users ? m->data.n : m->data.m;
-  const size_t others = m->data.n + m->data.m - rows;
   SEXP request = PROTECT(Rf_mkNamed(VECSXP, names));
   SET_VECTOR_ELT(request, 0, Rf_ScalarInteger(which));
   SET_VECTOR_ELT(request, 1, args_raw(&key, sizeof key));
   SET_VECTOR_ELT(request, 2, pack_hyper(m));
-  SET_VECTOR_ELT(
-    request, 3,
-    args_raw(users ? m->state.v : m->state.u, others * d * sizeof(double)));
+  SET_VECTOR_ELT(request, 3, pack_factors(m, which));
+  if (users && m->data.levels > 0) {
+    const size_t q = m->data.levels - 1;
+    SET_VECTOR_ELT(request, 4, args_raw(&m->latent_key, sizeof m->latent_key));
+    SEXP theta = Rf_allocVector(REALSXP, (R_xlen_t)q);
+    memcpy(REAL(theta), m->state.theta, q * sizeof(double));
+    SET_VECTOR_ELT(request, 5, theta);
+  }
   SEXP call = PROTECT(Rf_lang2((SEXP)function, request));
   SEXP answer = PROTECT(Rf_eval(call, R_BaseEnv));
   memcpy(users ? m->state.u : m->state.v,
@@ -266,7 +292,7 @@ static void ask(void *function, bmf_model *m, int which, philox_key key) {
 SEXP C_bmf_sweeps_apart(SEXP data_list, SEXP state_list, SEXP n,
                         SEXP control_list, SEXP function) {
   bmf_data data = unpack_data(data_list);
-  if (data.levels > 0 || data.features[0].p + data.features[1].p > 0)
+  if (data.features[0].p + data.features[1].p > 0)
     Rf_error("`data` cannot be in shards");
   if (!Rf_isFunction(function))
     Rf_error("`function` must be a function");
@@ -436,6 +462,44 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
     scan_stop(outcome);
   UNPROTECT(1);
   return u;
+}
+
+/* Latent values of the ordinal ratings that a worker has of a side.  sizes: n, m of all,
+ * size, biases; part: list(start, index, value, order, first, place), its ratings as
+ * codes; side: 0 for the users; request: of ask(). */
+SEXP C_bmf_latents(SEXP sizes_list, SEXP part, SEXP side, SEXP request,
+                   SEXP threads) {
+  bmf_data data = unpack_sizes(sizes_list);
+  const int users = args_scalar_count(side, "side", 0) == BMF_USERS;
+  const size_t all = users ? data.n : data.m;
+  const size_t others = data.n + data.m - all;
+  const size_t rows = (size_t)Rf_xlength(args_element(part, "order"));
+  const size_t first = args_count(part, "first", 0);
+  if (first > all || rows > all - first)
+    Rf_error("`part` must have rows of the side");
+  const bmf_ratings ratings = unpack_ratings(part, rows, others);
+  *(users ? &data.users : &data.items) = ratings;
+  const size_t count = (size_t)ratings.start[rows];
+  SEXP theta = args_element(request, "theta");
+  data.levels = (size_t)Rf_xlength(theta) + 1;
+  check_codes(ratings.value, count, data.levels);
+  data.place = args_integers(part, "place", count);
+  check_indices(data.place, count, (size_t)INT_MAX, "place");
+  philox_key key;
+  memcpy(&key, args_bytes(request, "latent_key", sizeof key), sizeof key);
+  const size_t size = (data.n + data.m) * data.d * sizeof(double);
+  double *v = (double *)(void *)R_alloc(size, 1);
+  memcpy(v, args_bytes(request, "factors", size), size);
+  const bmf_state state = {.v = v,
+                           .u = v + data.m * data.d,
+                           .theta = args_doubles(request, "theta",
+                                                 data.levels - 1)};
+  double *eta = (double *)(void *)R_alloc(count, sizeof(double));
+  SEXP z = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)count));
+  bmf_draw_latents(&data, &state, users ? BMF_USERS : BMF_ITEMS, key, first,
+                   eta, REAL(z), args_threads(threads));
+  UNPROTECT(1);
+  return z;
 }
 
 /* Rows of a side that a worker has: the answer to the request of ask(), or NULL

@@ -31,6 +31,7 @@
   ROUTINE(bmf_sweeps, 5)              \
   ROUTINE(bmf_sweeps_apart, 5)        \
   ROUTINE(bmf_part, 5)                \
+  ROUTINE(bmf_latents, 5)             \
   ROUTINE(bmf_linear, 6)              \
   ROUTINE(bmf_fold_in, 6)             \
   ROUTINE(lm_sweeps, 4)               \
@@ -94,6 +95,8 @@ SEXP C_bmf_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_bmf_sweeps_apart(SEXP data, SEXP state, SEXP n, SEXP control,
                         SEXP function);
 SEXP C_bmf_part(SEXP sizes, SEXP part, SEXP kind, SEXP request, SEXP threads);
+SEXP C_bmf_latents(SEXP sizes, SEXP part, SEXP side, SEXP request,
+                   SEXP threads);
 SEXP C_bmf_linear(SEXP sizes, SEXP draws, SEXP user, SEXP item, SEXP center,
                   SEXP moments);
 SEXP C_bmf_fold_in(SEXP sizes, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,

@@ -4,6 +4,7 @@
  * width of vector. */
 #define normals_draw normals_draw_here
 #define normals_keyed normals_keyed_here
+#define normals_keyed_between normals_keyed_between_here
 #include "../../src/core/numeric/normals.c"
 
 #include <float.h>

@@ -807,7 +807,7 @@ bmf_mutants <- list(
 # ---- ordinal ratings ---------------------------------------------------------
 
 # N(mean, 1) above 0, between a and b, and between low and high, as the core
-# draws them.
+# draws them of responses with predictors (helper-ordinal-twin.R).
 ordinal_positive_normal <- function(mean) {
   repeat {
     if (mean > 0) {
@@ -973,15 +973,25 @@ ordinal_cutpoints <- function(model, twin) {
   twin
 }
 
-# Latent values in the order of users and items, in which the core has them.
-ordinal_latent <- function(model, twin, draw = ordinal_interval_normal) {
+# The quantile of u of N(mean, 1) between bounds, from the nearer tail.
+ordinal_inversion <- function(u, mean, low, high) {
+  sign <- ifelse((low - mean) + (high - mean) > 0, -1, 1)
+  from <- pnorm(sign * (ifelse(sign > 0, low, high) - mean))
+  to <- pnorm(sign * (ifelse(sign > 0, high, low) - mean))
+  mean + sign * qnorm(from + u * (to - from))
+}
+
+# Latent values by the uniforms of a key, which are those of the ratings in the
+# order of users and items.
+ordinal_latent <- function(model, twin, draw = ordinal_inversion) {
   bounds <- c(-Inf, twin$theta, Inf)
   code <- ordinal_codes(model)
-  eta <- ordinal_eta(model, twin)
-  twin$z <- numeric(length(code))
-  for (e in order(model$data$user, model$data$item)) {
-    twin$z[[e]] <- draw(eta[[e]], bounds[[code[[e]]]], bounds[[code[[e]] + 1]])
-  }
+  u <- pnorm(philox_normals(twin_key(), length(code)))
+  by_user <- order(model$data$user, model$data$item)
+  u[by_user] <- u
+  twin$z <- draw(
+    u, ordinal_eta(model, twin), bounds[code], bounds[code + 1]
+  )
   twin
 }
 
@@ -1179,7 +1189,9 @@ ordinal_mutants <- list(
   ),
   latent_not_truncated = ordinal_twin_mutant(
     latent = function(model, twin) {
-      ordinal_latent(model, twin, function(mean, low, high) mean + rnorm(1))
+      ordinal_latent(model, twin, function(u, mean, low, high) {
+        mean + rnorm(length(mean))
+      })
     }
   ),
   # cutpoints moved, and the latent values of the old ones taken

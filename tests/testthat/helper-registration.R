@@ -96,6 +96,15 @@ good_bmf <- function() {
       sizes = gibbsite:::bmf_sizes(model), part = part,
       kind = list(kind = 2L), request = request, threads = 1L
     ),
+    C_bmf_latents = list(
+      sizes = gibbsite:::bmf_sizes(model),
+      part = utils::modifyList(part, list(
+        value = c(1, 1, 2, 2), place = c(0L, 1L, 2L, 3L)
+      )),
+      side = 0L, request = list(
+        latent_key = as.raw(1:8), theta = 0.5, factors = raw(8 * 2 * 5)
+      ), threads = 1L
+    ),
     C_bmf_linear = list(
       sizes = gibbsite:::bmf_sizes(model), draws = last$factor_draws,
       user = 1:2, item = c(2L, 1L), center = 0, moments = FALSE

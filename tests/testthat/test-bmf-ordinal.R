@@ -482,7 +482,7 @@ test_that("loo, compare_k() and plots take ordinal ratings", {
   )))
   expect_true(all(is.finite(compared$lpd)))
   expect_gte(drawn(plot(fit))$panels, 1)
-  trace <- drawn(plot(fit, type = "trace"))
+  trace <- drawn(plot(fit, type = "trace", variables = "log_lik"))
   expect_true(has_drawn(trace, unclass(fit[[1]])[, "log_lik"]))
 })
 

@@ -4,6 +4,7 @@
 shared_data <- function() {
   made <- small_ratings()
   made <- rbind(made, made[c(1, 1, 7), ])
+  made$value <- round(made$value)
   made$user <- factor(made$user, letters)
   made
 }
@@ -28,7 +29,9 @@ test_that("any division of the rows gives the fit of one machine", {
     list(
       prior = bmf_prior("fixed"), predict_at = some_pairs, range = c(-9, 15)
     ),
-    list(rank = 9, threads = 2, burnin = 3)
+    list(rank = 9, threads = 2, burnin = 3),
+    list(link = "ordinal"), list(link = "ordinal", biases = TRUE, threads = 2),
+    list(link = "ordinal", prior = bmf_prior("gamma"), rank = 3)
   )
   for (case in cases) {
     of <- function(x) {
@@ -44,8 +47,11 @@ test_that("any division of the rows gives the fit of one machine", {
 
 test_that("parts hold all ratings once, side by side", {
   made <- suppressMessages(as_ratings(shared_data()))
-  sides <- bmf_compressed(made, length(made$users), length(made$items), 0)
-  for (side in sides[c("users", "items")]) {
+  sides <- rated_sides(made)
+  expect_identical(
+    sides$items$value, sides$users$value[sides$items$place + 1]
+  )
+  for (side in sides) {
     rows <- length(side$start) - 1
     for (shards in c(1, 2, 5, rows, 3 * rows)) {
       parts <- parts_of_side(side, shards)
@@ -54,6 +60,7 @@ test_that("parts hold all ratings once, side by side", {
       expect_identical(unlist(sizes), diff(side$start))
       expect_identical(unlist(lapply(parts, `[[`, "value")), side$value)
       expect_identical(unlist(lapply(parts, `[[`, "index")), side$index)
+      expect_identical(unlist(lapply(parts, `[[`, "place")), side$place)
       expect_identical(
         vapply(parts, `[[`, 0L, "first"),
         as.integer(cumsum(lengths(sizes)) - lengths(sizes))
@@ -89,6 +96,12 @@ test_that("workers give the same fit as one machine, also continued", {
       )
     }
   }
+  # latent values of ordinal ratings, drawn by the workers
+  ordinal <- function(x, ...) short_bmf(x, link = "ordinal", ...)
+  expect_true(identical_fit(
+    ordinal(made, draws = 30),
+    quiet(extend(ordinal(ratings, draws = 10), 20, progress = FALSE))
+  ))
   ruled <- function(x) {
     short_bmf(x, stop_when = until(
       max_draws = 40, every = 20, rhat = 1.0001, burnin = "fixed"
@@ -203,20 +216,16 @@ test_that("an error in one worker names it, and the cluster goes on", {
 
 test_that("what workers cannot do is refused, with the way out", {
   made <- shared_data()
-  made$value <- round(made$value)
   ratings <- shared_here(made)
   features <- matrix(1:26, dimnames = list(letters, "f"))
-  ordinal <- short_bmf(made, link = "ordinal", draws = 5)
   plain <- short_bmf(made, draws = 5)
   expect_gibbsite_error({
-    gibbs_bmf(ratings, link = "ordinal")
     gibbs_bmf(ratings, user_features = features)
     gibbs_bmf(ratings, item_features = features)
     gibbs_bmf(ratings, method = "icm")
     gibbs_bmf(ratings, user = "user")
     gibbs_bmf(ratings, predict_at = data.frame(user = "nobody", item = 10))
     gibbs_bmf(ratings, predict_at = data.frame(user = "a", item = 7))
-    extend(ordinal, 5, data = ratings)
     # in another order: other numbers of the users
     extend(plain, 5, data = shared_here(transform(
       made, user = factor(user, rev(letters))

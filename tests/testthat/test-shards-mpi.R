@@ -70,14 +70,18 @@ test_that("the processes of mpirun draw users and items of one machine", {
   skip_unless_extended()
   out <- under_mpirun(3, c(
     "set.seed(1)", "x <- sim_bmf(30, 20, share = 0.4)",
-    "fit_of <- function(x) suppressWarnings(gibbs_bmf(", "  x, 2, draws = 4,",
-    "  burnin = 2, chains = 1, seed = 1, progress = FALSE", "))",
-    "alone <- fit_of(x)",
+    "x$value <- round(x$value)",
+    "fit_of <- function(x, ...) suppressWarnings(gibbs_bmf(",
+    "  x, 2, draws = 4, burnin = 2, chains = 1, seed = 1, progress = FALSE, ...",
+    "))",
+    "alone <- fit_of(x)", "ordinal <- fit_of(x, link = 'ordinal')",
     # all processes, with collective operations, and a part of them
     "for (nodes in list(cl, cl[1])) {",
     "  ratings <- scatter(nodes, x, what = 'ratings')",
     "  cat('together:', ratings$corpus$cluster$collective, '\\n')",
-    "  cat('the same:', identical_fit(fit_of(ratings), alone), '\\n')", "}",
+    "  cat('the same:', identical_fit(fit_of(ratings), alone), '\\n')",
+    "  shared <- fit_of(ratings, link = 'ordinal')",
+    "  cat('the same:', identical_fit(shared, ordinal), '\\n')", "}",
     # the second worker forgets its ratings
     "ratings <- scatter(cl, x, what = 'ratings')",
     "fit <- fit_of(ratings)",
@@ -91,7 +95,7 @@ test_that("the processes of mpirun draw users and items of one machine", {
   ))
   said <- paste(out$lines, collapse = " ")
   expect_match(said, "together: TRUE.*together: FALSE")
-  expect_identical(sum(grepl("the same: TRUE", out$lines)), 3L)
+  expect_identical(sum(grepl("the same: TRUE", out$lines)), 5L)
   expect_match(said, "caught: .*gibbsite_error_chain.*Worker 2")
 })
 

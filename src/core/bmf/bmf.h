@@ -78,9 +78,10 @@ typedef struct {
   const double *scale; /* K: the ratings of the levels                 */
   const int *place;    /* of the ratings by item, from 0: where they are by
                        user; ordinal alone                          */
-  /* NULL; or a chain on several machines, not of ordinal ratings nor with
-     features: has others draw a side by bmf_draw_given(), and writes what they
-     answer into its factors, of items also into m->squares */
+  /* NULL; or a chain on several machines, without features: has others draw a
+     side by bmf_draw_given(), before the users the latent values of ordinal
+     ratings by bmf_draw_latents(), and writes what they answer into its factors,
+     of items also into m->squares */
   void (*ask)(void *context, bmf_model *m, int which, philox_key key);
   void *context;
 } bmf_data;
@@ -101,6 +102,7 @@ struct bmf_model {
   double log_prior;  /* log density of u, v and their hyperparameters     */
   double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
   cutpoints ordinal;
+  philox_key latent_key; /* ordinal: of the latent values of this sweep        */
   /* work */
   double *drawn,
     *latent;        /* ordinal: z of the ratings by user, by item        */
@@ -146,6 +148,14 @@ status bmf_draw_given(bmf_model *model, int which, philox_key key, size_t first,
 /* The same for all rows of a side; R's generator gives the key. */
 status bmf_draw_side(bmf_model *model, int which, const double *shift,
                      const scan_control *control);
+
+/* z, eta (one a rating) <- latent values of the ordinal ratings that some of the rows
+ * of a side have, and what they are predicted to be: of the rows first, first + 1, ...
+ * of a state with all rows of both sides.  data: sizes, levels, ratings with their
+ * codes, and the places of the ratings among all of them by user. */
+void bmf_draw_latents(const bmf_data *data, const bmf_state *state, int which,
+                      philox_key key, size_t first, double *eta, double *z,
+                      int threads);
 
 /* Recorded: of ordinal ratings theta, and no beta; the precisions (gamma: beta,
  * lambda_u, lambda_v; wishart: beta, and of users and of items the trace and log

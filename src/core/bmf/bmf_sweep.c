@@ -87,38 +87,59 @@ void bmf_open(bmf_model *m, const bmf_data *data, const bmf_state *state,
 
 /* ---- ordinal ratings ---------------------------------------------------- */
 
-/* eta of every rating, by user; they do not depend on the threads. */
-static void predict_ratings(bmf_model *m, int threads) {
-  const size_t d = m->data.d;
-  const bmf_ratings *by = &m->data.users;
-  const int n = (int)m->data.n;
-  const int team = parts_team((double)m->ordinal.count * (double)d, threads);
+/* eta of the ratings of the rows of a side, from `first` on; they do not depend on
+ * the threads. */
+static void predict_rows(const bmf_data *data, const bmf_state *state,
+                         int which, size_t first, double *eta, int threads) {
+  const size_t d = data->d;
+  const int users = which == BMF_USERS;
+  const bmf_ratings *by = users ? &data->users : &data->items;
+  const int rows = (int)by->rows;
+  const double ratings = (double)by->start[rows];
+  const int team = parts_team(ratings * (double)d, threads);
   (void)team;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
 #endif
-  for (int i = 0; i < n; i++)
-    for (size_t e = (size_t)by->start[i]; e < (size_t)by->start[i + 1]; e++)
-      m->ordinal.eta[e] =
-        bmf_predictor(m->state.u + (size_t)i * d,
-                      m->state.v + (size_t)by->index[e] * d, d, m->data.biases);
+  for (int row = 0; row < rows; row++)
+    for (int e = by->start[row]; e < by->start[row + 1]; e++) {
+      const size_t own = first + (size_t)row, other = (size_t)by->index[e];
+      eta[e] = bmf_predictor(state->u + (users ? own : other) * d,
+                             state->v + (users ? other : own) * d, d,
+                             data->biases);
+    }
 }
 
-/* Cutpoints, then the latent values.  What is known of the end of the last sweep is
- * what is computed here otherwise. */
+static void predict_ratings(bmf_model *m, int threads) {
+  predict_rows(&m->data, &m->state, BMF_USERS, 0, m->ordinal.eta, threads);
+}
+
+void bmf_draw_latents(const bmf_data *data, const bmf_state *state, int which,
+                      philox_key key, size_t first, double *eta, double *z,
+                      int threads) {
+  const bmf_ratings *by = which == BMF_USERS ? &data->users : &data->items;
+  predict_rows(data, state, which, first, eta, threads);
+  const cutpoints_responses all = {by->value, eta, data->place,
+                                   (size_t)by->start[by->rows]};
+  cutpoints_draw_latents(state->theta, data->levels, key, &all, z, threads);
+}
+
+/* Cutpoints, then the latent values, which others may draw.  What is known of the end
+ * of the last sweep is what is computed here otherwise. */
 static status draw_latent(bmf_model *m, int threads) {
   cutpoints *o = &m->ordinal;
   if (!o->known)
     predict_ratings(m, threads);
+  o->known = 0;
   const status outcome = cutpoints_draw(o, m->state.theta, threads);
-  if (outcome != STATUS_OK)
+  m->latent_key = philox_key_from_r();
+  if (outcome != STATUS_OK || m->data.ask != NULL)
     return outcome;
-  for (size_t e = 0; e < o->count; e++)
-    m->drawn[e] =
-      cutpoints_draw_latent(o, m->state.theta, (size_t)o->code[e], o->eta[e]);
+  const cutpoints_responses all = {o->code, o->eta, NULL, o->count};
+  cutpoints_draw_latents(m->state.theta, o->levels, m->latent_key, &all,
+                         m->drawn, threads);
   for (size_t e = 0; e < o->count; e++)
     m->latent[e] = m->drawn[m->data.place[e]];
-  o->known = 0;
   return outcome;
 }
 

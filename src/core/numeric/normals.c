@@ -61,6 +61,90 @@ void normals_keyed(philox_key key, uint64_t from, double *out, size_t n) {
   }
 }
 
+/* ---- between bounds ----------------------------------------------------- */
+
+/* p (n) <- uniforms of the key: those that normals_keyed() takes quantiles of. */
+static void keyed_uniforms(philox_key key, uint64_t from, const int *place,
+                           double *p, size_t n) {
+  if (place == NULL) {
+    double all[BATCH + 16];
+    const size_t skip = from % 2;
+    LANES_CHOOSE(keyed)(key, from / 2, all, skip + n);
+    memcpy(p, all + skip, n * sizeof *p);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    philox_stream s = philox_open(key, (uint64_t)place[i] / 2, 0);
+    p[i] = philox_unif(&s);
+    if (place[i] % 2 == 1)
+      p[i] = philox_unif(&s);
+  }
+}
+
+/* The distances of the bounds from the mean, and the probabilities below them. Bounds
+ * that are above the mean on average change sign: the tail in which they may lie is
+ * then the lower one. */
+typedef struct {
+  double low, high, below_low, below_high;
+  int mirrored;
+} standard_interval;
+
+static standard_interval standardise(double mean, double low, double high) {
+  standard_interval s = {.low = low - mean, .high = high - mean};
+  if (s.low + s.high > 0.0)
+    s = (standard_interval){
+      .low = -s.high, .high = -s.low, .mirrored = 1};
+  s.below_low = s.low > -INFINITY ? pnorm(s.low, 0.0, 1.0, 1, 0) : 0.0;
+  s.below_high = s.high < INFINITY ? pnorm(s.high, 0.0, 1.0, 1, 0) : 1.0;
+  return s;
+}
+
+/* Where probabilities begin to underflow. */
+#define FAR (-35.0)
+
+/* s->high <= FAR: the distance from `high` has the density exp(-c t - t^2 / 2), c =
+ * -high. */
+static double far_normal(const standard_interval *s, philox_key key,
+                         uint64_t place) {
+  philox_stream stream = philox_open(key, place, 1);
+  const double c = -s->high, span = expm1(-c * (s->high - s->low));
+  for (;;) {
+    const double t = -log1p(philox_unif(&stream) * span) / c;
+    /* the loop must end for NaN, too */
+    if (!(philox_unif(&stream) >= exp(-0.5 * t * t)))
+      return s->high - t;
+  }
+}
+
+void normals_keyed_between(philox_key key, uint64_t from, const int *place,
+                           const normals_interval *at, double *out, size_t n) {
+  standard_interval s[BATCH];
+  double p[BATCH], x[BATCH];
+  for (size_t first = 0; first < n; first += BATCH) {
+    const size_t count = n - first < BATCH ? n - first : BATCH;
+    const int *own = place ? place + first : NULL;
+    keyed_uniforms(key, from + first, own, p, count);
+    for (size_t i = 0; i < count; i++) {
+      s[i] = standardise(at->mean[first + i], at->low[first + i],
+                         at->high[first + i]);
+      p[i] = s[i].below_low + p[i] * (s[i].below_high - s[i].below_low);
+      if (s[i].high <= FAR)
+        p[i] = 0.5;
+    }
+    quantiles(p, count, x);
+    for (size_t i = 0; i < count; i++) {
+      if (s[i].high <= FAR)
+        x[i] = far_normal(&s[i], key,
+                          own ? (uint64_t)own[i] : from + first + i);
+      const double z =
+        at->mean[first + i] + (s[i].mirrored ? -x[i] : x[i]);
+      /* sums are rounded */
+      out[first + i] =
+        fmin(fmax(z, at->low[first + i]), at->high[first + i]);
+    }
+  }
+}
+
 /* R's uniforms have 32 bits; two of them make one with 27 + 32. */
 static void wide_uniforms(uint32_t *words, double *p, size_t n) {
   const double cells = 134217728.0; /* 2^27 */

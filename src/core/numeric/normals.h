@@ -21,4 +21,17 @@ void normals_draw(const generator *g, double *out, size_t n);
  * (rdist.h).  They do not call R, and may be drawn in parallel in any order. */
 void normals_keyed(philox_key key, uint64_t from, double *out, size_t n);
 
+/* Normals about a mean, each between two bounds, low < high, which may be infinite. */
+typedef struct {
+  const double *mean, *low, *high;
+} normals_interval;
+
+/* out (n) <- N(mean, 1) between its bounds, however far from the mean these are.
+ * Each is a function of its place among the many of a key: place[i], or from + i
+ * if `place` is NULL.  By inversion of the place's uniform, from the nearer tail; far
+ * out in a tail exponential variates are thinned (Robert 1995,
+ * doi:10.1007/BF00143942, sec. 2.2). */
+void normals_keyed_between(philox_key key, uint64_t from, const int *place,
+                           const normals_interval *at, double *out, size_t n);
+
 #endif

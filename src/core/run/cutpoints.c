@@ -39,11 +39,15 @@ typedef struct {
   double low, high;
 } interval;
 
+static interval level_bounds(const double *theta, size_t levels, size_t code) {
+  const interval level = {code > 1 ? theta[code - 2] : -INFINITY,
+                          code < levels ? theta[code - 1] : INFINITY};
+  return level;
+}
+
 static interval bounds_of(const cutpoints *o, const double *theta,
                           size_t code) {
-  const interval level = {code > 1 ? theta[code - 2] : -INFINITY,
-                          code < o->levels ? theta[code - 1] : INFINITY};
-  return level;
+  return level_bounds(theta, o->levels, code);
 }
 
 /* log [Phi(high) - Phi(low)]: on the side where both tails are small, and from
@@ -77,6 +81,34 @@ double cutpoints_draw_latent(const cutpoints *o, const double *theta,
                              size_t code, double eta) {
   const interval level = bounds_of(o, theta, code);
   return interval_normal_draw(eta, level.low, level.high);
+}
+
+/* Latent values drawn at a time. */
+enum { NEAR = 512 };
+
+void cutpoints_draw_latents(const double *theta, size_t levels, philox_key key,
+                            const cutpoints_responses *of, double *z,
+                            int threads) {
+  const int batches = (int)((of->count + NEAR - 1) / NEAR);
+  const int team = of->count < 2000 ? 1 : threads;
+  (void)team;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
+#endif
+  for (int b = 0; b < batches; b++) {
+    const size_t first = (size_t)b * NEAR, rest = of->count - first;
+    const size_t n = rest < NEAR ? rest : NEAR;
+    double low[NEAR], high[NEAR];
+    for (size_t i = 0; i < n; i++) {
+      const interval level =
+        level_bounds(theta, levels, (size_t)of->code[first + i]);
+      low[i] = level.low;
+      high[i] = level.high;
+    }
+    const normals_interval at = {of->eta + first, low, high};
+    normals_keyed_between(key, first, of->place ? of->place + first : NULL, &at,
+                          z + first, n);
+  }
 }
 
 static size_t first_of_part(size_t count, size_t part) {

@@ -21,6 +21,7 @@
 #define GIBBSITE_CUTPOINTS_H
 
 #include "numeric/arena.h"
+#include "numeric/normals.h"
 #include "numeric/status.h"
 #include <stddef.h>
 
@@ -56,6 +57,19 @@ double cutpoints_log_probability(const cutpoints *o, const double *theta,
 /* A draw of N(eta, 1) between the cutpoints of `code`. */
 double cutpoints_draw_latent(const cutpoints *o, const double *theta,
                              size_t code, double eta);
+
+/* Responses of an ordered scale: their levels, predictors and places among all (NULL:
+ * the first, the second, ...). */
+typedef struct {
+  const double *code, *eta;
+  const int *place;
+  size_t count;
+} cutpoints_responses;
+
+/* z (count) <- latent values of responses: functions of the key and their places. */
+void cutpoints_draw_latents(const double *theta, size_t levels, philox_key key,
+                            const cutpoints_responses *of, double *z,
+                            int threads);
 
 /* log p(theta) */
 double cutpoints_log_prior(const cutpoints *o, const double *theta);
