@@ -53,7 +53,7 @@ static uint64_t next_place;
 
 static double keyed_draw(double mean, double low, double high) {
   const philox_key key = {{121, 122}};
-  const normals_interval at = {&mean, &low, &high};
+  const normals_interval at = {&mean, &low, &high, NULL};
   double z;
   normals_keyed_between(key, next_place++, NULL, &at, &z, 1);
   return z;
@@ -133,7 +133,7 @@ static void keyed_values_are_those_of_their_places(void) {
     if (i % 40 == 2)
       mean[i] = 100.0;
   }
-  const normals_interval at = {mean, low, high};
+  const normals_interval at = {mean, low, high, NULL};
   normals_keyed_between(key, 0, NULL, &at, all, MANY);
   double mean_at[MANY], low_at[MANY], high_at[MANY];
   for (int i = 0; i < MANY; i++) {
@@ -141,10 +141,10 @@ static void keyed_values_are_those_of_their_places(void) {
     low_at[i] = low[place[i]];
     high_at[i] = high[place[i]];
   }
-  const normals_interval there = {mean_at, low_at, high_at};
+  const normals_interval there = {mean_at, low_at, high_at, NULL};
   normals_keyed_between(key, 0, place, &there, some, MANY);
   for (int i = 0; i < MANY; i++) {
-    const normals_interval own = {mean + i, low + i, high + i};
+    const normals_interval own = {mean + i, low + i, high + i, NULL};
     double one;
     normals_keyed_between(key, (uint64_t)i, NULL, &own, &one, 1);
     EXPECT(same_bits(&one, all + i, 1));

@@ -5,6 +5,7 @@
 #define normals_draw normals_draw_here
 #define normals_keyed normals_keyed_here
 #define normals_keyed_between normals_keyed_between_here
+#define normals_span_of normals_span_of_here
 #include "../../src/core/numeric/normals.c"
 
 #include <float.h>

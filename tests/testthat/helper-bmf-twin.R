@@ -975,7 +975,7 @@ ordinal_cutpoints <- function(model, twin) {
 
 # The quantile of u of N(mean, 1) between bounds, from the nearer tail.
 ordinal_inversion <- function(u, mean, low, high) {
-  sign <- ifelse((low - mean) + (high - mean) > 0, -1, 1)
+  sign <- ifelse(low > mean, -1, 1)
   from <- pnorm(sign * (ifelse(sign > 0, low, high) - mean))
   to <- pnorm(sign * (ifelse(sign > 0, high, low) - mean))
   mean + sign * qnorm(from + u * (to - from))

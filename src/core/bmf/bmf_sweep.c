@@ -57,6 +57,7 @@ static void carve(bmf_model *m, int threads, arena *a) {
     m->ordinal.levels = m->data.levels;
     m->ordinal.count = (size_t)m->data.users.start[m->data.n];
     cutpoints_carve(&m->ordinal, a);
+    m->ordinal.below = arena_doubles(a, 2.0 * (double)m->ordinal.count);
     m->drawn = arena_doubles(a, (double)m->ordinal.count);
     m->latent = arena_doubles(a, (double)m->ordinal.count);
   }
@@ -120,7 +121,7 @@ void bmf_draw_latents(const bmf_data *data, const bmf_state *state, int which,
   const bmf_ratings *by = which == BMF_USERS ? &data->users : &data->items;
   predict_rows(data, state, which, first, eta, threads);
   const cutpoints_responses all = {by->value, eta, data->place,
-                                   (size_t)by->start[by->rows]};
+                                   (size_t)by->start[by->rows], NULL};
   cutpoints_draw_latents(state->theta, data->levels, key, &all, z, threads);
 }
 
@@ -135,7 +136,8 @@ static status draw_latent(bmf_model *m, int threads) {
   m->latent_key = philox_key_from_r();
   if (outcome != STATUS_OK || m->data.ask != NULL)
     return outcome;
-  const cutpoints_responses all = {o->code, o->eta, NULL, o->count};
+  const cutpoints_responses all = {o->code, o->eta, NULL, o->count,
+                                   o->accepted ? o->below : NULL};
   cutpoints_draw_latents(m->state.theta, o->levels, m->latent_key, &all,
                          m->drawn, threads);
   for (size_t e = 0; e < o->count; e++)

@@ -81,21 +81,27 @@ static void keyed_uniforms(philox_key key, uint64_t from, const int *place,
   }
 }
 
-/* The distances of the bounds from the mean, and the probabilities below them. Bounds
- * that are above the mean on average change sign: the tail in which they may lie is
- * then the lower one. */
-typedef struct {
-  double low, high, below_low, below_high;
-  int mirrored;
-} standard_interval;
+static normals_span distances(double mean, double low, double high) {
+  const double a = low - mean, b = high - mean;
+  const int above = a > 0.0;
+  return (normals_span){
+    .low = above ? -b : a, .high = above ? -a : b, .mirrored = above};
+}
 
-static standard_interval standardise(double mean, double low, double high) {
-  standard_interval s = {.low = low - mean, .high = high - mean};
-  if (s.low + s.high > 0.0)
-    s = (standard_interval){
-      .low = -s.high, .high = -s.low, .mirrored = 1};
+normals_span normals_span_of(double mean, double low, double high) {
+  normals_span s = distances(mean, low, high);
   s.below_low = s.low > -INFINITY ? pnorm(s.low, 0.0, 1.0, 1, 0) : 0.0;
-  s.below_high = s.high < INFINITY ? pnorm(s.high, 0.0, 1.0, 1, 0) : 1.0;
+  s.below_high = pnorm(s.high, 0.0, 1.0, 1, 0);
+  return s;
+}
+
+/* The span of element i. */
+static normals_span span_at(const normals_interval *at, size_t i) {
+  if (at->below == NULL)
+    return normals_span_of(at->mean[i], at->low[i], at->high[i]);
+  normals_span s = distances(at->mean[i], at->low[i], at->high[i]);
+  s.below_low = at->below[2 * i];
+  s.below_high = at->below[2 * i + 1];
   return s;
 }
 
@@ -104,12 +110,12 @@ static standard_interval standardise(double mean, double low, double high) {
 
 /* s->high <= FAR: the distance from `high` has the density exp(-c t - t^2 / 2), c =
  * -high. */
-static double far_normal(const standard_interval *s, philox_key key,
+static double far_normal(const normals_span *s, philox_key key,
                          uint64_t place) {
   philox_stream stream = philox_open(key, place, 1);
-  const double c = -s->high, span = expm1(-c * (s->high - s->low));
+  const double c = -s->high, cut = expm1(-c * (s->high - s->low));
   for (;;) {
-    const double t = -log1p(philox_unif(&stream) * span) / c;
+    const double t = -log1p(philox_unif(&stream) * cut) / c;
     /* the loop must end for NaN, too */
     if (!(philox_unif(&stream) >= exp(-0.5 * t * t)))
       return s->high - t;
@@ -118,18 +124,18 @@ static double far_normal(const standard_interval *s, philox_key key,
 
 void normals_keyed_between(philox_key key, uint64_t from, const int *place,
                            const normals_interval *at, double *out, size_t n) {
-  standard_interval s[BATCH];
+  /* the largest below 1: a sum may be rounded to 1 */
+  const double most = 1.0 - 0x1p-53;
+  normals_span s[BATCH];
   double p[BATCH], x[BATCH];
   for (size_t first = 0; first < n; first += BATCH) {
     const size_t count = n - first < BATCH ? n - first : BATCH;
     const int *own = place ? place + first : NULL;
     keyed_uniforms(key, from + first, own, p, count);
     for (size_t i = 0; i < count; i++) {
-      s[i] = standardise(at->mean[first + i], at->low[first + i],
-                         at->high[first + i]);
+      s[i] = span_at(at, first + i);
       p[i] = s[i].below_low + p[i] * (s[i].below_high - s[i].below_low);
-      if (s[i].high <= FAR)
-        p[i] = 0.5;
+      p[i] = s[i].high <= FAR ? 0.5 : fmin(p[i], most);
     }
     quantiles(p, count, x);
     for (size_t i = 0; i < count; i++) {

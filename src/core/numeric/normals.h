@@ -21,16 +21,27 @@ void normals_draw(const generator *g, double *out, size_t n);
  * (rdist.h).  They do not call R, and may be drawn in parallel in any order. */
 void normals_keyed(philox_key key, uint64_t from, double *out, size_t n);
 
-/* Normals about a mean, each between two bounds, low < high, which may be infinite. */
+/* An interval as N(mean, 1) sees it: the distances of its bounds from the mean, and
+ * the probabilities below them.  One above the mean is mirrored, so that it lies in
+ * the lower tail. */
 typedef struct {
-  const double *mean, *low, *high;
+  double low, high, below_low, below_high;
+  int mirrored;
+} normals_span;
+
+/* low < high, which may be infinite. */
+normals_span normals_span_of(double mean, double low, double high);
+
+/* Normals about a mean, each between two such bounds; below: NULL, or below_low and
+ * below_high of each interval in turn. */
+typedef struct {
+  const double *mean, *low, *high, *below;
 } normals_interval;
 
 /* out (n) <- N(mean, 1) between its bounds, however far from the mean these are.
  * Each is a function of its place among the many of a key: place[i], or from + i
- * if `place` is NULL.  By inversion of the place's uniform, from the nearer tail; far
- * out in a tail exponential variates are thinned (Robert 1995,
- * doi:10.1007/BF00143942, sec. 2.2). */
+ * if `place` is NULL.  By inversion of the place's uniform; far out in a tail
+ * exponential variates are thinned (Robert 1995, doi:10.1007/BF00143942, sec. 2.2). */
 void normals_keyed_between(philox_key key, uint64_t from, const int *place,
                            const normals_interval *at, double *out, size_t n);
 

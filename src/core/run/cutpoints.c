@@ -50,21 +50,21 @@ static interval bounds_of(const cutpoints *o, const double *theta,
   return level_bounds(theta, o->levels, code);
 }
 
-/* log [Phi(high) - Phi(low)]: on the side where both tails are small, and from
- * their logarithms where the difference is too small for a double. */
-static double log_between(double low, double high) {
-  if (low > 0.0) {
-    const double mirrored = -low;
-    low = -high;
-    high = mirrored;
-  }
-  const double p = pnorm(high, 0.0, 1.0, 1, 0) -
-                   (low > -INFINITY ? pnorm(low, 0.0, 1.0, 1, 0) : 0.0);
+/* log [Phi(high) - Phi(low)]: from logarithms where the difference is too small for a
+ * double. */
+static double log_of_span(const normals_span *s) {
+  const double p = s->below_high - s->below_low;
   if (p > 1e-290)
     return log(p);
-  const double top = pnorm(high, 0.0, 1.0, 1, 1);
-  return low > -INFINITY ? top + log1p(-exp(pnorm(low, 0.0, 1.0, 1, 1) - top))
-                         : top;
+  const double top = pnorm(s->high, 0.0, 1.0, 1, 1);
+  return s->low > -INFINITY
+           ? top + log1p(-exp(pnorm(s->low, 0.0, 1.0, 1, 1) - top))
+           : top;
+}
+
+static double log_between(double low, double high) {
+  const normals_span s = normals_span_of(0.0, low, high);
+  return log_of_span(&s);
 }
 
 static double weight_of(const cutpoints *o, size_t e) {
@@ -105,7 +105,8 @@ void cutpoints_draw_latents(const double *theta, size_t levels, philox_key key,
       low[i] = level.low;
       high[i] = level.high;
     }
-    const normals_interval at = {of->eta + first, low, high};
+    const normals_interval at = {of->eta + first, low, high,
+                                 of->below ? of->below + 2 * first : NULL};
     normals_keyed_between(key, first, of->place ? of->place + first : NULL, &at,
                           z + first, n);
   }
@@ -126,8 +127,13 @@ double cutpoints_log_lik(const cutpoints *o, const double *theta, int threads) {
     double sum = 0.0;
     for (size_t e = first_of_part(o->count, (size_t)part); e < last; e++) {
       const interval level = bounds_of(o, theta, (size_t)o->code[e]);
-      sum += weight_of(o, e) *
-             log_between(level.low - o->eta[e], level.high - o->eta[e]);
+      const normals_span s =
+        normals_span_of(o->eta[e], level.low, level.high);
+      sum += weight_of(o, e) * log_of_span(&s);
+      if (o->below) {
+        o->below[2 * e] = s.below_low;
+        o->below[2 * e + 1] = s.below_high;
+      }
     }
     o->sums[part] = sum;
   }
@@ -382,7 +388,8 @@ status cutpoints_draw(cutpoints *o, double *theta, int threads) {
   const double ratio = log_lik + log_other(o, o->trial) - o->log_lik -
                        log_other(o, theta) + log_proposal(o, theta, o->step) -
                        log_proposal(o, o->trial, o->step);
-  if (log(unif_rand()) < ratio)
+  o->accepted = log(unif_rand()) < ratio;
+  if (o->accepted)
     memcpy(theta, o->trial, q * sizeof *theta);
   return STATUS_OK;
 }

@@ -36,6 +36,9 @@ typedef struct {
   double *eta;          /* N                                                */
   double log_lik;       /* at the current theta and eta, once known         */
   int known;
+  int accepted; /* whether the last proposal was                            */
+  double *below; /* NULL, or 2 x N: of the responses at the theta of the last
+                    log likelihood, below_low and below_high of normals_span */
   /* work; q = K - 1 */
   double *sums; /* one a part of the responses             */
   double *group_count,
@@ -64,6 +67,7 @@ typedef struct {
   const double *code, *eta;
   const int *place;
   size_t count;
+  const double *below; /* NULL, or as in `cutpoints`                          */
 } cutpoints_responses;
 
 /* z (count) <- latent values of responses: functions of the key and their places. */
