@@ -44,3 +44,10 @@ right("the cure leaves no divergence to speak of", {
                    lower = 1.65, transform = TRUE, seed = 1, progress = FALSE)
   mean(bayesplot::nuts_params(fit, "divergent__")$Value) < 0.01
 })
+right("differences do not step over the edge of the density", {
+  fit <- suppressMessages(suppressWarnings(mh_sample(
+    function(x) stats::dbeta(x, 0.5, 0.5, log = TRUE), c(x = 0.4), nuts(),
+    lower = 0, upper = 1, draws = 1000, chains = 2, seed = 1, progress = FALSE
+  )))
+  abs(mean(as.matrix(fit)[, "x"]) - 0.5) < 0.1
+})
