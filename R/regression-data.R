@@ -377,7 +377,7 @@ check_model_data <- function(data, call) {
   }
 }
 
-# Of several columns with one name R takes the first. `used`: names of variables.
+# Of several columns with one name R takes the first. used: names of variables.
 check_one_column <- function(data, used, arg, call) {
   names <- names(data)
   twice <- intersect(names[duplicated(names)], used)

@@ -51,3 +51,9 @@ right("differences do not step over the edge of the density", {
   )))
   abs(mean(as.matrix(fit)[, "x"]) - 0.5) < 0.1
 })
+told("a standard deviation without a prior, and one observation", {
+  lone <- function(x) {
+    if (x[[2]] <= 0) -Inf else dnorm(1, x[[1]], x[[2]], log = TRUE)
+  }
+  draw(lone, c(m = 0, s = 1))
+}, "not fall fast enough in the direction of s .* integrable")
