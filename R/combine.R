@@ -30,8 +30,8 @@
 #' means of the data sets and \eqn{T = W + (1 + 1/M) B}{T = W + (1 + 1/M) B},
 #' \eqn{W} the mean variance within them (Rubin 1987).
 #'
-#' The fits must have the same formula, rows, stored quantities and number of
-#' chains, and priors by the same call: the values of a default prior, which
+#' The fits must have the same formula, link, rows, stored quantities and number
+#' of chains, the same functions, and priors by the same call: the values of a default prior, which
 #' depend on the scale of the data, may differ. Where the numbers of draws
 #' differ, the first draws of each fit are used, and a message says so. The same
 #' seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
@@ -416,26 +416,36 @@ check_same_models <- function(fits, call) {
   }
 }
 
+# In the order in which a difference is named: the first is its reason.
 mixed_parts <- function(fit) {
   model <- fit_part(fit, "model")
   regression <- is_regression(fit)
+  design <- if (regression) model_design(model)
   rows <- model$frame$x
   list(
     "model" = class(model),
     "formula" = if (regression) formula_words(fit),
-    "levels of the response" = if (regression) {
-      model_design(model)$response$levels
-    },
+    "levels of the response" = design$response$levels,
+    "link" = design$link,
+    "family" = design$family,
+    "contrasts" = design$contrasts,
+    "units of times" = design$times,
+    "arguments (`weights`, `offset` or `se`)" = given_columns(fit),
+    "prior" = class(model$prior),
     "stored quantities" = model$columns,
-    "link" = model$link,
-    "log density" = if (is.function(model$log_density)) body(model$log_density),
+    "functions" = if (!regression) hash_code(functions_in(model$data)),
     "number of observations" = as.numeric(model$nobs),
     "rows" = if (!is.null(rows)) list(nrow(rows), rownames(rows)),
     "groups" = model$levels,
-    "prior" = class(model$prior),
     "thin" = running_of_job(fit_part(fit, "running"))$thin,
     "number of chains" = length(fit)
   )
+}
+
+# The names of further columns of the data that the call of a fit has.
+given_columns <- function(fit) {
+  given <- as.list(fit_part(fit, "run")$call)
+  c("weights", "offset", "se")[lengths(given[c("weights", "offset", "se")]) > 0]
 }
 
 formula_words <- function(fit) {

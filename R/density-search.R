@@ -148,11 +148,13 @@ differences <- function(density, what, theta, axes, call) {
   slope_of_axes(t(slope_of_axes(hessian, axes)), axes)
 }
 
-# Further arguments are those of numDeriv's method.
-gradient_along <- function(f, x, axes, ...) {
+# side: NULL, or 1 or -1 for differences to one side, NA for both. Further
+# arguments are those of numDeriv's method.
+gradient_along <- function(f, x, axes, side = NULL, ...) {
   at <- moved_along(x, axes)
   slope_of_axes(numDeriv::grad(
-    function(z) f(at(z)), rep(1, length(x)), method.args = list(...)
+    function(z) f(at(z)), rep(1, length(x)), side = side,
+    method.args = list(...)
   ), axes)
 }
 

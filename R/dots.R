@@ -108,12 +108,29 @@ formula_or_first <- function(x, ...,
   x
 }
 
-# The call of the model `name`. In the place of a formula `..1`, as lapply()
-# gives it, means nothing elsewhere.
-call_of_model <- function(call, name, formula = NULL) {
+# The call of the model `name`, made in `env`. In the place of a formula `..1`,
+# as lapply() gives it, means nothing elsewhere. Expressions in the columns of
+# the data are taken as they were written.
+call_of_model <- function(call, name, formula = NULL, env = parent.frame(2L)) {
   call[[1L]] <- as.name(name)
-  if (is.name(call$formula) && grepl("^[.][.][0-9]+$", call$formula)) {
+  if (is_dots_element(call$formula)) {
     call$formula <- formula
+  }
+  for (arg in c("weights", "offset", "subset", "se")) {
+    given <- call[[arg]]
+    if (is_dots_element(given)) {
+      call[arg] <- list(typed_in_dots(given, env))
+    }
   }
   call
 }
+
+# The expression that `..2` stands for in env. `...` may be that of a function
+# around the one that runs there.
+typed_in_dots <- function(element, env) {
+  while (!exists("...", env, inherits = FALSE)) env <- parent.env(env)
+  typed <- eval(quote(substitute(list(...))), env)
+  typed[[as.integer(sub("[.][.]", "", element)) + 1L]]
+}
+
+is_dots_element <- function(x) is.name(x) && grepl("^[.][.][0-9]+$", x)

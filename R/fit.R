@@ -344,6 +344,9 @@ foreign_hint <- function(name, known) {
   if (!is.na(here) && here %in% known) {
     return(paste0("It is {.arg ", here, "} here."))
   }
+  if (name != tolower(name) && tolower(name) %in% known) {
+    return(paste0("It is {.arg ", tolower(name), "} here."))
+  }
   if (name == "family") {
     return(family_hint(known))
   }

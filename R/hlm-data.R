@@ -63,11 +63,7 @@ has_bar <- function(formula) {
 # are formulas, of the fixed effects and of all variables, without and with those
 # of the groups; bars: of parse_bar().
 parse_hlm_formula <- function(formula, data, call) {
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort_argument(
-      "`formula` must have a response: `y ~ x + (1 | group)`.", call = call
-    )
-  }
+  check_has_response(formula, "y ~ x + (1 | group)", call)
   found <- split_bars(formula[[3L]], call)
   if (length(found$bars) == 0L) {
     abort_bar(
@@ -181,10 +177,24 @@ group_ids <- function(values) {
   })
 }
 
+check_group_vectors <- function(values, names, call) {
+  for (i in seq_along(values)) {
+    columns <- NCOL(values[[i]])
+    if (columns > 1L) {
+      abort_bar(
+        "A grouping factor of `formula` must be one column: {.code {names[[i]]}}
+         has {columns}.",
+        call, "Groups by several variables are {.code (1 | a:b)}."
+      )
+    }
+  }
+}
+
 # list(code, levels, ids): the group of each row, the names of the groups in
 # their order, and their values of each variable.
-groups_of_rows <- function(group, frame) {
+groups_of_rows <- function(group, frame, call) {
   values <- group_values(group, frame)
+  check_group_vectors(values, group_parts(group), call)
   ids <- group_ids(values)
   code <- row_codes(ids)
   first <- which(!duplicated(code))
@@ -265,7 +275,7 @@ frame_bar <- function(parsed, frame, x, fixed, contrasts, call) {
   terms <- fixed_terms(parsed$bar)
   z <- frame_design(terms, frame, contrasts, call)
   colnames(z) <- names_beside(z, terms, x, fixed)
-  groups <- groups_of_rows(parsed$group, frame)
+  groups <- groups_of_rows(parsed$group, frame, call)
   list(
     z = plain_design(z), group = groups$code, levels = groups$levels,
     group_ids = groups$ids, group_name = deparse1(parsed$group),

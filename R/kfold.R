@@ -51,8 +51,10 @@
 #' the same, the elpd differs. A weight of [gibbs_lm()] and [gibbs_hlm()]
 #' is a precision: the row is one response.
 #'
-#' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
-#'   [laplace_logistic()] or [gibbs_gmm()] that holds its data.
+#' @param x A fit of a regression ([gibbs_lm()], [gibbs_hlm()],
+#'   [gibbs_logistic()], [laplace_logistic()], [gibbs_count()],
+#'   [gibbs_ordinal()], [gibbs_categorical()]) or of [gibbs_gmm()] that holds
+#'   its data.
 #' @param K Whole number, 2 or more (default 10): how many folds, of sizes as
 #'   equal as possible, drawn at random. As many as there are observations is
 #'   leave-one-out.

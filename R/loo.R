@@ -5,6 +5,7 @@
 loo.gibbsite_fit <- function(x, ...) {
   call <- rlang::current_env()
   name <- fit_words(substitute(x))
+  check_passed_to_loo(..., known = c("save_psis", "cores", "is_method"))
   log_lik <- rstantools::log_lik(x)
   high <- FALSE
   out <- withCallingHandlers(
@@ -70,10 +71,32 @@ warn_pareto <- function(loo, model, draws, name, call) {
 #' @rdname gmm-checks
 #' @export
 waic.gibbsite_fit <- function(x, ...) {
+  check_passed_to_loo(..., known = character())
   log_lik <- rstantools::log_lik(x)
-  out <- loo::waic(log_lik, ...)
+  out <- loo::waic(log_lik)
   rownames(out$pointwise) <- colnames(log_lik)
   with_outcome(out, x)
+}
+
+# The loo package does not notice arguments that it does not have.
+check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
+  given <- rlang::names2(substitute(list(...)))[-1L]
+  odd <- setdiff(given, known)
+  if (length(odd) == 0L) {
+    return(invisible())
+  }
+  if (odd[[1L]] == "") {
+    abort_argument("There are more arguments than expected.", call = call)
+  }
+  if (odd[[1L]] == "by") {
+    abort_argument(
+      c("There is no argument {.arg by}: single observations are left out.",
+        i = "{.code kfold(x, by = )} leaves out groups, and
+             {.code loo(log_lik(x, by = ))} approximates it."),
+      call = call
+    )
+  }
+  abort_unknown(odd[[1L]], call)
 }
 
 relative_efficiency <- function(fit, log_lik) {

@@ -222,6 +222,7 @@ given_counts <- function(x, states, order, call) {
 state_sequences <- function(x, call) {
   if (is.data.frame(x)) {
     check_data_frame(x, "sequences", call)
+    check_wide_sequences(x, call)
     levels <- unique(lapply(x, levels))
     if (length(levels) > 1L) {
       levels <- if (all(lengths(levels) > 0L)) list(sort(unlist(levels)))
@@ -249,6 +250,24 @@ state_sequences <- function(x, call) {
     return(lapply(seq_len(nrow(x)), function(i) x[i, ]))
   }
   list(check_sequence(x, call))
+}
+
+# A row of a data frame is a sequence. Columns of numbers and of words together
+# are those of a table with a row for each time.
+check_wide_sequences <- function(x, call) {
+  numbers <- vapply(x, is.numeric, NA)
+  known <- !vapply(x, function(column) all(is.na(column)), NA)
+  if (any(numbers & known) && any(!numbers & known)) {
+    number <- names(x)[numbers & known][[1L]]
+    word <- names(x)[!numbers & known][[1L]]
+    abort_argument(
+      c("A row of a data frame {.arg sequences} is a sequence, but column
+         {.val {number}} has numbers and column {.val {word}} has none.",
+        i = "If a row is one time, give a list of sequences, in order of time:
+             {.code split(data${word}, data${number})}."),
+      call = call, class = "column"
+    )
+  }
 }
 
 check_sequence <- function(x, call) {
@@ -416,7 +435,7 @@ transitions_model <- function(counted, order, prior, call) {
     name = "fit_markov_chain", title = "Markov chain",
     headline = paste0(
       "Markov chain of order ", order, " on ", counted(size, "state"), ": ",
-      format_number(steps), " steps",
+      format_number(steps), if (steps == 1) " step" else " steps",
       if (counted$sequences > 0L) {
         paste(" of", counted(counted$sequences, "sequence"))
       }

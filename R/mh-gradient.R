@@ -78,10 +78,21 @@ gradient_caller <- function(model) {
   )
 }
 
-# Two steps of Richardson's extrapolation.
+# Two steps of Richardson's extrapolation. Beside an edge of the density the
+# differences are of the side where it is finite.
 difference_gradient <- function(x, log_density, extra, unit) {
-  gradient_along(
-    function(z) do.call(log_density, c(list(z), extra), quote = TRUE), x, unit,
-    r = 2
-  )
+  density <- function(z) {
+    value <- do.call(log_density, c(list(z), extra), quote = TRUE)
+    # numDeriv refuses NaN
+    if (is.na(value)) -Inf else value
+  }
+  slope <- gradient_along(density, x, unit, r = 2)
+  for (side in c(1, -1)) {
+    lost <- !is.finite(slope)
+    if (any(lost)) {
+      sides <- ifelse(lost, side, NA)
+      slope[lost] <- gradient_along(density, x, unit, sides, r = 2)[lost]
+    }
+  }
+  slope
 }

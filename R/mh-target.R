@@ -134,7 +134,8 @@ general_point <- function(f, at) {
 # The far end of a ray on which the density does not fall faster than one over
 # the distance, so that its integral along the ray is infinite; NULL if there is
 # none. `sizes`: distances, the farthest first, because far out a density may
-# fail. Short distances can only show that the density rises.
+# fail. Short distances can only show that the density rises. It has to fall as
+# slowly where it is at `lowest` or above.
 ray_end <- function(f, at, axis, lowest, sizes) {
   size <- Find(function(size) {
     point <- at + size * axis
@@ -143,16 +144,23 @@ ray_end <- function(f, at, axis, lowest, sizes) {
   if (is.null(size)) {
     return(NULL)
   }
+  before_of <- function(size) f(at + size / 10 * axis)
+  is_slow <- function(value, before) isTRUE(value + log(10) >= before - 0.05)
   point <- at + size * axis
   value <- f(point)
-  before <- f(at + size / 10 * axis)
+  before <- before_of(size)
   rises <- isTRUE(value > before + 1e-6 * abs(before))
-  level <- value >= lowest && size >= 1e4
-  if (!isTRUE(value + log(10) >= before - 0.05) || !level && !rises) {
+  level <- function(size) {
+    value <- f(at + size * axis)
+    isTRUE(value >= lowest) && is_slow(value, before_of(size))
+  }
+  if (!is_slow(value, before) ||
+        !rises && is.null(Find(level, sizes[sizes <= size & sizes >= 1e4]))) {
     return(NULL)
   }
   list(
     axis = axis, point = point, value = value, rises = rises,
+    slow = value < before - 0.05,
     same = value == before && value == f(at)
   )
 }
@@ -188,9 +196,10 @@ doubts_of_rays <- function(model, rays, top, bounded) {
             "of ", words_of(up), ": is it integrable?", sign)
     },
     if (length(level) > 0L) {
-      doubt("improper", "The log density does not fall in the direction of ",
-            words_of(level), ": is it integrable? Give a proper prior, or ",
-            "bounds.")
+      doubt("improper", "The log density does not fall",
+            if (rays[[level[[1L]]]]$slow) " fast enough",
+            " in the direction of ", words_of(level),
+            ": is it integrable? Give a proper prior, or bounds.")
     },
     if (length(unused) > 0L) {
       doubt("improper", "The log density does not change with ",

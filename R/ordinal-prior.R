@@ -64,6 +64,15 @@ ordinal_prior <- function(slope_variance = NULL, group_df = NULL,
 # their prior.
 complete_ordinal_prior <- function(prior, design, bars, call) {
   prior <- made_prior(prior, ordinal_prior, call)
+  for (field in c("slope_mean", "slope_sd", "slope_scale", "slope_variance")) {
+    if ("(Intercept)" %in% names(prior[[field]])) {
+      abort_argument(
+        c("`{field}` of `prior` is for slopes: the model has no intercept.",
+          i = "The thresholds stand in its place: {.arg threshold_sd}."),
+        call = call
+      )
+    }
+  }
   done <- unclass(
     complete_latent_prior(as_logistic_prior(prior), design, bars, call)
   )

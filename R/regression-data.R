@@ -225,8 +225,7 @@ rows_left_out <- function(incomplete, action, where, names, call) {
         "There are missing values, the first in {where}.",
         i = "{.code na_action = \"omit\"} leaves incomplete rows out.",
         i = "Or impute the values several times and fit each completed data set;
-             {.code combine_fits(fits, data = \"imputed\")} combines fits of
-             {.fn gibbs_lm}, {.fn gibbs_hlm} and {.fn gibbs_logistic}."
+             {.code combine_fits(fits, data = \"imputed\")} combines the fits."
       ),
       call = call, class = "missing"
     )
@@ -252,9 +251,7 @@ rows_left_out <- function(incomplete, action, where, names, call) {
 # `maker`: the function that was called; `others`: functions that have random
 # effects.
 check_model_formula <- function(formula, maker, others, call) {
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort_argument("`formula` must have a response: `y ~ x`.", call = call)
-  }
+  check_has_response(formula, "y ~ x", call)
   terms <- formula_terms(formula[[3L]])
   bars <- vapply(terms, is_random_effect, NA)
   if (any(bars)) {
@@ -280,6 +277,28 @@ check_model_formula <- function(formula, maker, others, call) {
       ),
       call = call, class = "formula"
     )
+  }
+}
+
+# shown: a formula, as an example.
+check_has_response <- function(formula, shown, call) {
+  if (is.data.frame(formula)) {
+    abort_argument(
+      c("`formula` must be a formula, such as {.code {shown}}, not a data
+         frame.",
+        i = "After a pipe give it by its name: {.code formula = {shown}}."),
+      call = call
+    )
+  }
+  if (is.character(formula)) {
+    abort_argument(
+      c("`formula` must be a formula, such as {.code {shown}}, not text.",
+        i = "{.fn as.formula} makes one of text."),
+      call = call
+    )
+  }
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort_argument("`formula` must have a response: `{shown}`.", call = call)
   }
 }
 
@@ -358,6 +377,24 @@ check_model_data <- function(data, call) {
   }
 }
 
+# Of several columns with one name R takes the first. used: names of variables.
+check_one_column <- function(data, used, arg, call) {
+  names <- names(data)
+  twice <- intersect(names[duplicated(names)], used)
+  for (name in if (is.data.frame(data)) twice) {
+    columns <- unclass(data)[names == name]
+    if (length(unique(columns)) > 1L) {
+      abort_argument(
+        c("{.arg {arg}} has {length(columns)} different columns named
+           {.val {name}}.",
+          i = "Rename them, or leave some out: which one is meant is not
+               known."),
+        call = call, class = "column"
+      )
+    }
+  }
+}
+
 # The value of an argument given as an expression in the columns of `data`.
 evaluate_argument <- function(expression, data, env, arg, call) {
   tryCatch(eval(expression, data, env), error = function(cnd) {
@@ -421,10 +458,12 @@ are_row_numbers <- function(x, n, any_size) {
 # data: NULL if there are none; user_call: match.call(), made in `env`.
 formula_frame <- function(formula, data, user_call, action, env, call) {
   check_model_data(data, call)
+  wanted <- c("formula", "data", "subset", "weights", "offset")
+  columns <- c(list(formula), as.list(user_call)[wanted[-(1:2)]])
+  check_one_column(data, unlist(lapply(columns, all.vars)), "data", call)
   subset <- check_model_subset(
     user_call$subset, data, environment(formula), call
   )
-  wanted <- c("formula", "data", "subset", "weights", "offset")
   call_frame <- user_call[c(1L, match(wanted, names(user_call), 0L))]
   if (is.logical(subset) && anyNA(subset)) {
     # model.frame() would keep a row of missing values
@@ -577,6 +616,15 @@ check_frame_columns <- function(frame, words, call) {
   for (j in seq_along(frame)) {
     v <- frame[[j]]
     check_not_64_bit(v, sub("^v", "V", words[[j]]), call)
+    if (is.complex(v) || is.raw(v)) {
+      kind <- if (is.raw(v)) "raw bytes" else "complex numbers"
+      abort_argument(
+        c("{sub('^v', 'V', words[[j]])} holds {kind}.",
+          i = if (is.raw(v)) "{.fn as.integer} makes numbers of them." else
+            "Give their parts, {.fn Re} and {.fn Im}."),
+        call = call, class = "column"
+      )
+    }
     wild <- if (is.numeric(v)) is.nan(v) | is.infinite(v) else FALSE
     if (any(wild)) {
       at <- (which(wild)[[1L]] - 1L) %% nrow(frame) + 1L
@@ -731,6 +779,14 @@ check_contrasts <- function(contrasts, frame, call) {
 matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
   if (missing(y)) {
     abort_argument("`y` is needed: the response.", call = call)
+  }
+  if (inherits(y, "formula")) {
+    abort_argument(
+      c("`y` must be a response, not a formula.",
+        i = "A formula comes first. After a pipe give it by its name:
+             {.code formula = {deparse1(y)}}."),
+      call = call
+    )
   }
   x <- as_design(x, call)
   n <- nrow(x)

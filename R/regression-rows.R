@@ -124,6 +124,7 @@ formula_rows <- function(model, newdata, terms, call) {
       "{.arg newdata} must be a data frame, not {given}.", call = call
     )
   }
+  check_one_column(newdata, all.vars(terms), "newdata", call)
   check_new_variables(newdata, terms, call)
   check_row_variables(
     design$other_rows, all_term_variables(terms), "newdata", call

@@ -364,6 +364,42 @@ test_that("fits that do not agree are not combined", {
     combine_fits(fits)
     combine_fits(fits, data = "completed")
   })
+  binary <- quiet_fits(gibbs_logistic, b ~ x)
+  counts <- quiet_fits(gibbs_count, n ~ x)
+  again <- function(f, formula, ...) {
+    quiet_fits(f, formula, ..., sets = sets[2])[[1]]
+  }
+  days <- lapply(sets, transform, x = as.difftime(x, units = "days"))
+  hours <- lapply(days, function(set) {
+    units(set$x) <- "hours"
+    set
+  })
+  drawn <- function(f, set) {
+    quietly(mh_sample(f, c(a = 0), y = set$y + set$x, draws = 20, burnin = 10,
+                      chains = 2, seed = 1, progress = FALSE))
+  }
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    combine_fits(
+      binary[[1]], again(gibbs_logistic, b ~ x, link = "probit"),
+      data = "imputed"
+    )
+    combine_fits(
+      counts[[1]], again(gibbs_count, n ~ x, family = "negbinomial"),
+      data = "imputed"
+    )
+    combine_fits(
+      counts[[1]], again(gibbs_count, n ~ x, offset = x), data = "imputed"
+    )
+    mix(again(gibbs_lm, y ~ x, weights = n + 1))
+    combine_fits(
+      quiet_fits(gibbs_lm, y ~ x, sets = days[1])[[1]],
+      quiet_fits(gibbs_lm, y ~ x, sets = hours[2])[[1]], data = "imputed"
+    )
+    combine_fits(
+      drawn(function(a, y) -sum((y - a)^2), sets[[1]]),
+      drawn(function(a, y) -sum(abs(y - a)), sets[[2]]), data = "imputed"
+    )
+  })
   gmm <- suppressWarnings(gibbs_gmm(faithful, 2, draws = 10, burnin = 5,
                                     chains = 1, seed = 1, progress = FALSE))
   mode <- quietly(laplace_logistic(am ~ wt, mtcars, draws = 10, seed = 1))

@@ -156,3 +156,40 @@ test_that("a name in short is no argument of the package's own functions", {
     predict(fit, new, inter = "mean"), predict(fit, new, interval = "mean")
   )
 })
+
+test_that("columns of the data pass through `...` as they were written", {
+  skip_long()
+  few <- function(...) {
+    quietly(gibbs_lm(..., draws = 20, chains = 1, seed = 1, progress = FALSE))
+  }
+  again <- function(...) few(...)
+  right <- quietly(gibbs_lm(
+    dist ~ speed, cars, weights = speed, offset = speed / 2,
+    subset = speed > 5, draws = 20, chains = 1, seed = 1, progress = FALSE
+  ))
+  expect_identical(coef(again(
+    dist ~ speed, cars, weights = speed, offset = speed / 2, subset = speed > 5
+  )), coef(right))
+  fits <- quietly(lapply(
+    list(cars, cars[1:20, ]), gibbs_lm, formula = dist ~ speed,
+    weights = speed, draws = 20, seed = 1, progress = FALSE
+  ))
+  expect_identical(unname(weights(fits[[2]])), cars$speed[1:20])
+  known <- function(...) {
+    quietly(gibbs_hlm(..., draws = 20, chains = 1, seed = 1, progress = FALSE))
+  }
+  expect_identical(
+    unname(weights(known(mpg ~ wt + (1 | cyl), mtcars, se = qsec / 10))),
+    1 / (mtcars$qsec / 10)^2
+  )
+})
+
+test_that("data in the place of the formula are told the way", {
+  expect_gibbsite_error({
+    mtcars |> gibbs_lm(mpg ~ wt)
+    mtcars |> laplace_logistic(am ~ wt)
+    mtcars |> gibbs_count(carb ~ wt)
+    mtcars |> gibbs_hlm(mpg ~ wt + (1 | cyl))
+    gibbs_ordinal("gear ~ wt", mtcars)
+  })
+})

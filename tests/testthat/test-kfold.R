@@ -634,6 +634,20 @@ test_that("loo()'s warning names the fit and what it allows", {
   expect_match(said, "kfold()", fixed = TRUE)
 })
 
+test_that("arguments that loo() and waic() do not have are refused", {
+  skip_long()
+  fit <- brief(gibbs_hlm, mpg ~ wt + (1 | cyl), mtcars)
+  expect_gibbsite_error({
+    loo::loo(fit, by = "cyl")
+    loo::loo(fit, k_threshold = 0.7)
+    loo::loo(fit, 3)
+    loo::waic(fit, save_psis = TRUE)
+    gibbs_gmm(faithful, K = 2)
+  })
+  kept <- suppressWarnings(loo::loo(fit, save_psis = TRUE, cores = 1))
+  expect_s3_class(kept$psis_object, "psis")
+})
+
 test_that("loo_compare() warns of fits of other data", {
   skip_long()
   known <- function(...) gibbs_lm(..., draws = 200, seed = 1, progress = FALSE)

@@ -225,6 +225,7 @@ test_that("sequences that are none are refused", {
     fit_markov_chain(list())
     fit_markov_chain(list(1:3, sum))
     fit_markov_chain(Sys.Date() + 0:3)
+    fit_markov_chain(data.frame(id = c(1, 1, 2), at = c("a", "b", "a")))
     fit_markov_chain(c("a", "b"), prior = 0)
     fit_markov_chain(c("a", "b"), prior = diag(3))
     fit_markov_chain(table(c("a", "b"), c("b", "b")))

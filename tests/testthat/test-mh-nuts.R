@@ -428,6 +428,17 @@ test_that("without a gradient differences are taken, with a message", {
   expect_equal(unclass(fit[[1]])[, ], unclass(exact[[1]])[, ], tolerance = 1e-6)
 })
 
+test_that("differences beside an edge are of the side that has density", {
+  slope <- function(x, f) {
+    gibbsite:::difference_gradient(x, f, list(), rep(1, length(x)))
+  }
+  above <- function(x) if (any(x < 0)) -Inf else -2 * x[[1]] - sum(x^2)
+  expect_equal(slope(1e-9, above), -2, tolerance = 1e-3)
+  expect_equal(slope(c(3, 1e-9), above), c(-8, 0), tolerance = 1e-3)
+  below <- function(x) if (x > 1) NaN else x
+  expect_equal(slope(1 - 1e-9, below), 1, tolerance = 1e-3)
+})
+
 test_that("a wrong gradient is told with both numbers", {
   skip_long()
   run <- function(gradient, ...) {

@@ -49,6 +49,20 @@ test_that("the parameters of a flat direction are named", {
   }
 })
 
+test_that("a density with a peak and too heavy tails is told", {
+  skip_long()
+  fit <- run(function(x) -log1p(abs(x)), c(a = 1))
+  expect_match(said(fit), "does not fall fast enough in the direction of a")
+  # a standard deviation without a prior, and one observation
+  lone <- function(x) {
+    if (x[[2]] <= 0) -Inf else stats::dnorm(1, x[[1]], x[[2]], log = TRUE)
+  }
+  fit <- run(lone, c(m = 0, s = 1))
+  expect_match(said(fit), "does not fall fast enough in the direction of s")
+  heavy <- run(function(x) stats::dt(x, 0.5, log = TRUE), c(a = 0))
+  expect_length(doubts_of(heavy), 0)
+})
+
 test_that("an improper target is told to Hamiltonian dynamics at once", {
   skip_long()
   count <- 0

@@ -265,6 +265,7 @@ test_that("other arguments that cannot be are refused", {
       list(thresholds = 1:2)
     ))
     ordinal_prior(threshold_sd = 0)
+    gibbs_ordinal(r ~ x, data, ordinal_prior(slope_sd = c("(Intercept)" = 1)))
   })
 })
 

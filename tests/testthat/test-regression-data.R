@@ -134,3 +134,23 @@ test_that("update() names data that are gone, and changes without a name", {
     niterations(quietly(update(fit, data = rows, draws = 6))), 6L
   )
 })
+
+test_that("columns that share a name, and types without a slope, are refused", {
+  twice <- cbind(cars, speed = rev(cars$speed), dist = cars$dist)
+  odd <- transform(cars, g = gl(2, 25))
+  odd$pair <- cbind(1:2, 1:50)
+  odd$bytes <- as.raw(1:50)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    gibbs_lm(dist ~ speed, twice)
+    gibbs_hlm(dist ~ 1 + (1 | speed), twice)
+    gibbs_lm(dist ~ 1, twice, weights = speed)
+    gibbs_lm(dist ~ I(speed + 1i), cars)
+    gibbs_count(dist ~ bytes, odd)
+    gibbs_hlm(dist ~ speed + (1 | pair), odd)
+    gibbs_logistic(I(dist > 40) ~ 1 + (1 | pair:g), odd)
+  })
+  fit <- brief(gibbs_lm, speed ~ dist, twice[-3])
+  expect_identical(coef(fit), coef(brief(gibbs_lm, speed ~ dist, cars)))
+  expect_error(predict(fit, cbind(cars, dist = 1)), "columns named",
+               class = "gibbsite_error_argument")
+})

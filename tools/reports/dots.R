@@ -30,3 +30,14 @@ right("a pipe into a named formula", {
   fit <- mtcars |> laplace_logistic(formula = am ~ wt)
   all.equal(coef(fit), coef(laplace_logistic(am ~ wt, mtcars)))
 })
+right("weights of each data frame pass through lapply()", {
+  fits <- suppressWarnings(lapply(
+    split(mtcars, mtcars$cyl), gibbs_lm, formula = mpg ~ wt, weights = qsec,
+    seed = 1, draws = 100, progress = FALSE
+  ))
+  identical(
+    unname(weights(fits[["6"]])), mtcars$qsec[mtcars$cyl == 6]
+  )
+})
+refused("a pipe into a formula without its name",
+        mtcars |> gibbs_count(carb ~ wt), "formula = y ~ x")

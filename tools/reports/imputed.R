@@ -46,3 +46,17 @@ refused("another formula", combine_fits(
   fits[[1]], gibbs_lm(Ozone ~ Temp, sets[[2]], draws = 500, seed = 1),
   data = "imputed"
 ), "differ in formula")
+refused("another link", {
+  rain <- lapply(sets[1:2], transform, high = Ozone > 40)
+  suppressWarnings(combine_fits(
+    gibbs_logistic(high ~ Temp, rain[[1]], draws = 50, seed = 1),
+    gibbs_logistic(high ~ Temp, rain[[2]], link = "probit", draws = 50,
+                   seed = 1),
+    data = "imputed"
+  ))
+}, "differ in link")
+refused("an offset of one fit alone", suppressWarnings(combine_fits(
+  gibbs_lm(Ozone ~ Temp, sets[[1]], draws = 50, seed = 1),
+  gibbs_lm(Ozone ~ Temp, sets[[2]], offset = Wind, draws = 50, seed = 1),
+  data = "imputed"
+)), "differ in arguments")

@@ -46,3 +46,12 @@ right("a conditional may return a row", {
 refused("a search without a log joint density is drawn", {
   plot(gibbs_sample(list(a = function(state) 1), list(a = 1), method = "icm"))
 }, "no log joint density")
+refused("two columns of one name, as cbind() makes them",
+        gibbs_lm(dist ~ speed, cbind(cars, speed = 50:1)), "different columns")
+refused("a matrix as groups", {
+  pairs <- transform(cars, g = I(cbind(1:2, 1:50)))
+  gibbs_hlm(dist ~ speed + (1 | g), pairs)
+}, "one column")
+refused("a chain in a table with a row for each time", fit_markov_chain(
+  data.frame(id = c(1, 1, 2, 2), state = c("a", "b", "b", "a"))
+), "split\\(data.state, data.id\\)")

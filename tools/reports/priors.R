@@ -57,3 +57,7 @@ right("a list of fits is compared", {
   fits <- list(a = plain, b = fit(gibbs_logistic, binary, d))
   identical(unique(compare(fits)$fit), c("a", "b"))
 })
+refused("an intercept among the slopes of ordered categories", gibbs_ordinal(
+  gear ~ wt, transform(mtcars, gear = factor(gear, ordered = TRUE)),
+  ordinal_prior(slope_mean = c("(Intercept)" = 1))
+), "thresholds stand in its place")

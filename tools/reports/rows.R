@@ -78,3 +78,9 @@ told("a row of many trials with a high Pareto k",
   "a row for each trial"
 )
 refused("allocations that were not kept", coclustering(plain), "keep = \"z\"")
+refused("loo() of groups, which it would not notice", {
+  fit <- suppressWarnings(gibbs_hlm(
+    mpg ~ wt + (1 | cyl), mtcars, draws = 50, seed = 1, progress = FALSE
+  ))
+  loo::loo(fit, by = "cyl")
+}, "kfold\\(x, by = \\)")

@@ -44,3 +44,16 @@ right("the cure leaves no divergence to speak of", {
                    lower = 1.65, transform = TRUE, seed = 1, progress = FALSE)
   mean(bayesplot::nuts_params(fit, "divergent__")$Value) < 0.01
 })
+right("differences do not step over the edge of the density", {
+  fit <- suppressMessages(suppressWarnings(mh_sample(
+    function(x) stats::dbeta(x, 0.5, 0.5, log = TRUE), c(x = 0.4), nuts(),
+    lower = 0, upper = 1, draws = 1000, chains = 2, seed = 1, progress = FALSE
+  )))
+  abs(mean(as.matrix(fit)[, "x"]) - 0.5) < 0.1
+})
+told("a standard deviation without a prior, and one observation", {
+  lone <- function(x) {
+    if (x[[2]] <= 0) -Inf else dnorm(1, x[[1]], x[[2]], log = TRUE)
+  }
+  draw(lone, c(m = 0, s = 1))
+}, "not fall fast enough in the direction of s .* integrable")
