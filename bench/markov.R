@@ -32,7 +32,7 @@ random_chain <- function(size, steps = 10) {
   p
 }
 
-# ---- the tasks, each a function of the chain -----------------------------------
+# ---- the tasks, each a function of the chain ---------------------------------
 
 tasks_of <- function(package) {
   if (package == "gibbsite") {
