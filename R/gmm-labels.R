@@ -271,9 +271,9 @@ model_labelled.gmm_model <- function(model, invariants) {
 #' @param ... Not used.
 #' @return A [coda::mcmc.list] of class `relabelled_draws` with two attributes:
 #'   `labels`, for each chain a matrix (draws x components) of the numbers given
-#'   to the components of the fit, and `switches`, for each chain how often these
-#'   changed from one draw to the next. `plot()` and `ggplot2::autoplot()` draw
-#'   the chains.
+#'   to the components of the fit, and `switches`, for each chain how often
+#'   these changed from one draw to the next. `plot()` and
+#'   `ggplot2::autoplot()` draw the chains.
 #' @section Errors: `gibbsite_error_argument` for other fits, an unknown
 #'   variable, `"random"` with unequal `alpha`, `"none"` without the sampler's
 #'   numbers, and `"ordered"` or `"random"` with topics.

@@ -27,11 +27,11 @@
 #'   number of them to use, spread evenly.
 #' @param x,object What `similar_items()` or `similar_users()` returns.
 #' @param ... Not used.
-#' @return A data frame of class `similar_table` with a row for each of the others, in decreasing order
-#'   of similarity: `place`, the item (user), `similarity` (the mean over the
-#'   draws), `lower` and `upper` (quantiles of the draws), and `ratings`, how
-#'   often it was rated (has a count) in the data. Of few ratings intervals are
-#'   wide. `plot()` and
+#' @return A data frame of class `similar_table` with a row for each of the
+#'   others, in decreasing order of similarity: `place`, the item (user),
+#'   `similarity` (the mean over the draws), `lower` and `upper` (quantiles of
+#'   the draws), and `ratings`, how often it was rated (has a count) in the
+#'   data. Of few ratings intervals are wide. `plot()` and
 #'   `ggplot2::autoplot()` draw the similarities and their intervals.
 #' @section Errors: `gibbsite_error_argument` for an id that the fit does not
 #'   have; `gibbsite_error_size` when the fit keeps no draws of the factors.
@@ -118,8 +118,8 @@ autoplot.similar_table <- function(object, ...) {
 
 picture_similar <- function(x, call) {
   half <- attr(x, "half")
-  made_by <- "similar_items()"
-  check_made(x, c("similarity", "lower", "upper", "ratings"), made_by, "x", call)
+  columns <- c("similarity", "lower", "upper", "ratings")
+  check_made(x, columns, "similar_items()", "x", call)
   if (NROW(half) != nrow(x) || nrow(x) == 0L) {
     abort_argument(
       c("{.arg x} must be what {.fn similar_items} returns, whole.",
