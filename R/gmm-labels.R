@@ -321,7 +321,7 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
 plot.relabelled_draws <- function(x, type = c("trace", "density"),
                                   variables = NULL, ...) {
   check_no_more(...)
-  draw_base(picture_relabelled(x, type, variables, rlang::current_env()))
+  draw_base(picture_relabelled(x, type, variables, "x", rlang::current_env()))
   invisible(x)
 }
 
@@ -331,17 +331,17 @@ autoplot.relabelled_draws <- function(object, type = c("trace", "density"),
                                       variables = NULL, ...) {
   check_no_more(...)
   draw_ggplot(picture_relabelled(
-    object, type, variables, rlang::current_env()
+    object, type, variables, "object", rlang::current_env()
   ))
 }
 
 # R-hats are those of the numbering: they say whether it is the same in all
 # chains.
-picture_relabelled <- function(x, type, variables, call) {
+picture_relabelled <- function(x, type, variables, arg, call) {
   if (!coda::is.mcmc.list(x) || length(x) == 0L ||
         !all(vapply(x, is.matrix, NA))) {
     abort_argument(
-      "{.arg x} must be what {.fn relabel} returns, whole.", call = call
+      "{.arg {arg}} must be what {.fn relabel} returns, whole.", call = call
     )
   }
   type <- check_plot_types(type %||% c("trace", "density"), call)

@@ -105,7 +105,7 @@ most_similar <- function(fit, id, role, n, level, ndraws, call) {
 #' @export
 plot.similar_table <- function(x, ...) {
   check_no_more(...)
-  draw_base(picture_similar(x, rlang::current_env()))
+  draw_base(picture_similar(x, "x", rlang::current_env()))
   invisible(x)
 }
 
@@ -113,16 +113,16 @@ plot.similar_table <- function(x, ...) {
 #' @exportS3Method ggplot2::autoplot
 autoplot.similar_table <- function(object, ...) {
   check_no_more(...)
-  draw_ggplot(picture_similar(object, rlang::current_env()))
+  draw_ggplot(picture_similar(object, "object", rlang::current_env()))
 }
 
-picture_similar <- function(x, call) {
+picture_similar <- function(x, arg, call) {
   half <- attr(x, "half")
   columns <- c("similarity", "lower", "upper", "ratings")
-  check_made(x, columns, "similar_items()", "x", call)
+  check_made(x, columns, "similar_items()", arg, call)
   if (NROW(half) != nrow(x) || nrow(x) == 0L) {
     abort_argument(
-      c("{.arg x} must be what {.fn similar_items} returns, whole.",
+      c("{.arg {arg}} must be what {.fn similar_items} returns, whole.",
         i = "A smaller {.arg n} there gives fewer rows."),
       call = call
     )
