@@ -265,10 +265,15 @@ model_labelled.gmm_model <- function(model, invariants) {
 #'   `keep = "labels"`.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
-#' @return A plain [coda::mcmc.list] with two attributes: `labels`, for each
-#'   chain a matrix (draws x components) of the numbers given to the components
-#'   of the fit, and `switches`, for each chain how often these changed from one
-#'   draw to the next.
+#' @param x What `relabel()` returns.
+#' @param type,variables As in [plot.gibbsite_fit()]; `variables` are names of
+#'   columns or blocks, by default as many of the first as a page holds.
+#' @param ... Not used.
+#' @return A [coda::mcmc.list] of class `relabelled_draws` with two attributes:
+#'   `labels`, for each chain a matrix (draws x components) of the numbers given
+#'   to the components of the fit, and `switches`, for each chain how often
+#'   these changed from one draw to the next. `plot()` and
+#'   `ggplot2::autoplot()` draw the chains.
 #' @section Errors: `gibbsite_error_argument` for other fits, an unknown
 #'   variable, `"random"` with unequal `alpha`, `"none"` without the sampler's
 #'   numbers, and `"ordered"` or `"random"` with topics.
@@ -284,7 +289,9 @@ model_labelled.gmm_model <- function(model, invariants) {
 #'   keep = "labels", seed = 1, progress = FALSE
 #' )
 #' coda::effectiveSize(relabel(fit, "ordered", by = "waiting")[, "mu[1,1]"])
-#' attr(relabel(fit, "none"), "switches")
+#' own <- relabel(fit, "none")
+#' attr(own, "switches")
+#' plot(own, "trace", variables = "mu")
 #' @export
 relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
                     by = 1) {
@@ -304,9 +311,53 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   mcpar <- attr(.subset2(fit, 1L), "mcpar")
   structure(
     lapply(numbered, function(one) as_mcmc_matrix(one$draws, mcpar = mcpar)),
-    class = "mcmc.list", labels = labels,
+    class = c("relabelled_draws", "mcmc.list"), labels = labels,
     switches = vapply(labels, count_switches, 0)
   )
+}
+
+#' @rdname relabel
+#' @export
+plot.relabelled_draws <- function(x, type = c("trace", "density"),
+                                  variables = NULL, ...) {
+  check_no_more(...)
+  draw_base(picture_relabelled(x, type, variables, "x", rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname relabel
+#' @exportS3Method ggplot2::autoplot
+autoplot.relabelled_draws <- function(object, type = c("trace", "density"),
+                                      variables = NULL, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_relabelled(
+    object, type, variables, "object", rlang::current_env()
+  ))
+}
+
+# R-hats are those of the numbering: they say whether it is the same in all
+# chains.
+picture_relabelled <- function(x, type, variables, arg, call) {
+  if (!coda::is.mcmc.list(x) || length(x) == 0L ||
+        !all(vapply(x, is.matrix, NA))) {
+    abort_argument(
+      "{.arg {arg}} must be what {.fn relabel} returns, whole.", call = call
+    )
+  }
+  type <- check_plot_types(type %||% c("trace", "density"), call)
+  draws <- stack_chains(lapply(x, unclass))
+  sets <- list(seq_along(x))
+  draws <- if (is.null(variables)) {
+    default_draws(draws, sets, most_quantities(type))
+  } else {
+    draws[, , choose_variables(variables, dimnames(draws)$variable, call),
+          drop = FALSE]
+  }
+  running <- list(
+    burnin = stats::start(x) - coda::thin(x), thin = coda::thin(x),
+    draws = coda::niter(x)
+  )
+  picture_draws(draws, sets, running, type, call)
 }
 
 #' @exportS3Method

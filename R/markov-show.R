@@ -205,25 +205,31 @@ draw_chain_matrix <- function(p, ...) {
   old <- graphics::par(mar = c(1, states + 1.2, states + above, 5.6))
   on.exit(graphics::par(old))
   colours <- grDevices::hcl.colors(64L, "Blues", rev = TRUE)
+  top <- scale_top(p)
   defaults <- list(
     x = seq_len(size), y = seq_len(size), z = t(p)[, size:1, drop = FALSE],
-    col = colours, zlim = 0:1, axes = FALSE, xlab = "", ylab = ""
+    col = colours, zlim = c(0, top), axes = FALSE, xlab = "", ylab = ""
   )
   do.call(graphics::image, utils::modifyList(defaults, list(...)))
   at <- unique(round(pretty(seq_len(size), min(size, 20L))))
   at <- at[at >= 1 & at <= size]
-  graphics::axis(3, at, rownames(p)[at], las = 2, tick = FALSE, line = -0.5,
-                 gap.axis = -1)
+  short <- all(nchar(rownames(p)[at]) == 1L)
+  graphics::axis(3, at, rownames(p)[at], las = if (short) 1 else 2,
+                 tick = FALSE, line = -0.5, gap.axis = -1)
   graphics::axis(2, size + 1L - at, rownames(p)[at], las = 1, tick = FALSE,
                  line = -0.5, gap.axis = -1)
   graphics::mtext("to", side = 3, line = states)
   graphics::mtext("from", side = 2, line = states)
   graphics::box()
-  draw_colour_scale(colours, "probability")
+  draw_colour_scale(colours, "probability", top)
 }
 
-# A scale from 0 to 1 in the right margin.
-draw_colour_scale <- function(colours, title) {
+# The end of the scale of colours: of many states all probabilities may be
+# small.
+scale_top <- function(p) min(1, max(pretty(c(0, max(p)), 4L)))
+
+# A scale from 0 to `top` in the right margin.
+draw_colour_scale <- function(colours, title, top) {
   line <- graphics::par("csi")
   left <- graphics::grconvertX(1, "npc", "user") + graphics::xinch(0.8 * line)
   right <- left + graphics::xinch(0.9 * line)
@@ -236,7 +242,7 @@ draw_colour_scale <- function(colours, title) {
   graphics::rect(left, ends[[1L]], right, ends[[2L]])
   graphics::text(
     right + graphics::xinch(0.3 * line), seq_range(ends, 3L),
-    c("0", "0.5", "1"), adj = c(0, 0.5), cex = 0.8
+    format(c(0, top / 2, top), drop0trailing = TRUE), adj = c(0, 0.5), cex = 0.8
   )
   graphics::text(
     left, ends[[2L]] + graphics::yinch(0.8 * line), title, adj = c(0.1, 0),
@@ -254,8 +260,11 @@ draw_chain_graph <- function(chain, labels, digits, ...) {
   limit <- stationary_rows(p)
   share <- if (nrow(limit) == 1L) limit[1L, ] else rep(1 / size, size)
   radius <- pmax(0.06, 0.28 * sqrt(share / max(share)) / sqrt(max(1, size / 4)))
+  # loops and their labels are outside the states
+  loops <- diag(p) > 0
+  reach <- max(1.4, 1.34 + pmax(radius, 0.2)[loops])
   defaults <- list(
-    x = 0, y = 0, type = "n", xlim = c(-1.4, 1.4), ylim = c(-1.4, 1.4),
+    x = 0, y = 0, type = "n", xlim = c(-1, 1) * reach, ylim = c(-1, 1) * reach,
     asp = 1, axes = FALSE, xlab = "", ylab = ""
   )
   do.call(plot, utils::modifyList(defaults, list(...)))

@@ -220,6 +220,9 @@ steps_axes <- function(paths, log_density, xlim, ylim) {
   }
   # a constant density has no contours
   contours <- if (diff(range(density)) > 0) {
+    # narrow ridges need a finer grid
+    grid <- lapply(ends, seq_range, n = 120L)
+    density <- density_on(grid, log_density)
     contour_lines(grid[[1L]], grid[[2L]], density)
   }
   list(xlim = ends[[1L]], ylim = ends[[2L]], contours = contours)

@@ -117,9 +117,9 @@ panel_grid <- function(picture, region) {
       ))
     }
   )
-  # pairs of panels stand side by side on a wide page
+  # pairs of panels stand side by side on a wide page, or if they are many
   if (identical(picture$columns, 2L) && n >= 8L &&
-        region[["width"]] > 1.15 * region[["height"]]) {
+        (n > 12L || region[["width"]] > 1.15 * region[["height"]])) {
     columns <- 4L
   }
   c(ceiling(n / columns), columns)

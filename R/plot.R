@@ -22,8 +22,9 @@
 #' @param type One or more of `"trace"`, `"density"`, `"autocorrelation"` and
 #'   `"ranks"`; default trace and density side by side.
 #' @param variables `NULL` (default): the quantities on which [convergence()] is
-#'   judged. Of more than six there are those with the six largest R-hats if
-#'   some R-hat of halves of chains is above 1.01, and the first six if not.
+#'   judged. Of more than six (with several types four) there are those with the
+#'   largest R-hats if some R-hat of halves of chains is above 1.01, and the
+#'   first if not.
 #'   Otherwise names of such quantities, of columns or of blocks, such as
 #'   `c("pi", "log_lik")`, at most 30 panels in all. Components are renumbered
 #'   as in [summary.gibbsite_fit()].
@@ -74,7 +75,15 @@ autoplot.gibbsite_fit <- function(object, type = c("trace", "density"),
 picture_chains <- function(fit, type, variables, call, ...) {
   check_no_more(..., call = call)
   type <- check_plot_types(type %||% c("trace", "density"), call)
-  draws <- plotted_draws(fit, variables, call)
+  picture_draws(
+    plotted_draws(fit, variables, call, most_quantities(type)), chain_sets(fit),
+    fit_part(fit, "running"), type, call
+  )
+}
+
+# draws: of plotted_draws(); sets: the chains of each data set; running: a list
+# with burnin, thin and draws.
+picture_draws <- function(draws, sets, running, type, call) {
   count <- dim(draws)[[3L]] * length(type)
   if (count > 30L) {
     abort_argument(
@@ -83,12 +92,11 @@ picture_chains <- function(fit, type, variables, call, ...) {
       call = call
     )
   }
-  measures <- diagnose_sets(draws, chain_sets(fit))
+  measures <- diagnose_sets(draws, sets)
   # their numbers may switch from draw to draw, and measures are meaningless
   measures[measures$variable %in% attr(draws, "labelled"),
            c("rhat", "ess_bulk")] <- NA
   panels <- chain_panels(measures, type)
-  running <- fit_part(fit, "running")
   parts <- Map(function(v, one) {
     values <- matrix(draws[, , v], dim(draws)[[1L]])
     if (!measures$finite[[v]] || measures$constant[[v]]) {
@@ -227,14 +235,10 @@ chain_key <- function(chains, type, running) {
 
 # draws x chains x variables to plot; attributes: `note` if some are left out,
 # `labelled`.
-plotted_draws <- function(x, variables, call) {
+plotted_draws <- function(x, variables, call, most = 6L) {
   invariants <- fit_invariants(x)
   if (is.null(variables)) {
-    chosen <- default_quantities(invariants, chain_sets(x))
-    note <- chosen$note
-    invariants <- invariants[, , chosen$shown, drop = FALSE]
-    attr(invariants, "note") <- note
-    return(invariants)
+    return(default_draws(invariants, chain_sets(x), most))
   }
   model <- fit_part(x, "model")
   out <- chosen_draws(x, variables, invariants, call)
@@ -244,6 +248,15 @@ plotted_draws <- function(x, variables, call) {
     )
   }
   out
+}
+
+# With several types a quantity has several panels, which are as many as a page
+# of 480 x 480 pixels holds.
+most_quantities <- function(type) if (length(type) > 1L) 4L else 6L
+
+default_draws <- function(draws, sets, most) {
+  chosen <- default_quantities(draws, sets, most)
+  structure(draws[, , chosen$shown, drop = FALSE], note = chosen$note)
 }
 
 # list(shown, note): which of the quantities are shown by default.

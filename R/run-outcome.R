@@ -111,8 +111,8 @@ abort_failed <- function(job, fit, call) {
   way_out <- c(
     i = if (!is.null(fit)) {
       paste0(
-        "The other chains are in `$fit` of this condition",
-        if (!is_in_shards(job$model)) ": they can be extended", "."
+        "The other chains are kept: `rlang::last_error()$fit`",
+        if (!is_in_shards(job$model)) ", which extend() goes on with", "."
       )
     },
     i = if (has_begun(job$checkpoint)) {
@@ -146,7 +146,9 @@ resume_words <- function(job) {
 abort_broken <- function(job, fit) {
   cnd <- job$problem
   cnd$fit <- fit
-  cnd$body <- c(cnd$body, i = "The fit so far is in `$fit` of this condition.")
+  cnd$body <- c(
+    cnd$body, i = "The fit so far is kept: `rlang::last_error()$fit`."
+  )
   rlang::cnd_signal(cnd)
 }
 

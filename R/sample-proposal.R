@@ -484,7 +484,7 @@ picture_rejection <- function(x, most = 2000L) {
   accepted <- kept[, "log_uniform"] <= kept[, "log_target"] -
     kept[, "log_envelope"]
   limits <- lapply(seq_len(if (one) 1L else 2L), function(j) {
-    grDevices::extendrange(kept[accepted, j], f = 0.1)
+    rejection_limits(kept[, j], accepted)
   })
   inside <- Reduce(`&`, Map(function(j, ends) {
     kept[, j] >= ends[[1L]] & kept[, j] <= ends[[2L]]
@@ -523,6 +523,14 @@ picture_rejection <- function(x, most = 2000L) {
     },
     note = rejection_words(x, nrow(kept), length(shown), sum(!inside))
   )
+}
+
+# Of all proposals, or where they reach much further than those accepted, around
+# these.
+rejection_limits <- function(x, accepted) {
+  near <- grDevices::extendrange(x[accepted], f = 0.1)
+  all <- range(x, near)
+  if (isTRUE(diff(all) <= 2 * diff(near))) all else near
 }
 
 rejection_key <- function(curves) {

@@ -25,11 +25,14 @@
 #'   interval.
 #' @param ndraws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
-#' @return A data frame with a row for each of the others, in decreasing order
-#'   of similarity: `place`, the item (user), `similarity` (the mean over the
-#'   draws), `lower` and `upper` (quantiles of the draws), and `ratings`, how
-#'   often it was rated (has a count) in the data. Of few ratings intervals are
-#'   wide.
+#' @param x,object What `similar_items()` or `similar_users()` returns.
+#' @param ... Not used.
+#' @return A data frame of class `similar_table` with a row for each of the
+#'   others, in decreasing order of similarity: `place`, the item (user),
+#'   `similarity` (the mean over the draws), `lower` and `upper` (quantiles of
+#'   the draws), and `ratings`, how often it was rated (has a count) in the
+#'   data. Of few ratings intervals are wide. `plot()` and
+#'   `ggplot2::autoplot()` draw the similarities and their intervals.
 #' @section Errors: `gibbsite_error_argument` for an id that the fit does not
 #'   have; `gibbsite_error_size` when the fit keeps no draws of the factors.
 #' @seealso [recommend()], [factors_of()].
@@ -39,7 +42,9 @@
 #' fit <- gibbs_pmf(made, rank = 3, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1
 #' )
-#' similar_items(fit, "7", n = 3)
+#' near <- similar_items(fit, "7", n = 3)
+#' near
+#' plot(near)
 #' similar_users(fit, "7", n = 3)
 #' @export
 similar_items <- function(fit, item, n = 10, level = 0.95, ndraws = NULL) {
@@ -80,14 +85,63 @@ most_similar <- function(fit, id, role, n, level, ndraws, call) {
   mean <- colMeans(draws)
   all <- seq_along(ids)
   top <- utils::head(setdiff(all[order(-mean, all)], code), n)
-  ends <- central_intervals(draws[, top, drop = FALSE], level)
+  draws <- draws[, top, drop = FALSE]
+  ends <- central_intervals(draws, level)
   out <- data.frame(
     place = seq_along(top), ids[top], similarity = mean[top],
     lower = ends[, 1L], upper = ends[, 2L],
     ratings = model[[paste0(role, "_counts")]][top]
   )
   names(out)[[2L]] <- model$names[[match(role, c("user", "item"))]]
-  out
+  structure(
+    out, level = level, to = id_words(plain_or_level(id)),
+    half = interval_columns(draws, 0.5), class = c("similar_table", class(out))
+  )
+}
+
+# ---- Drawing -----------------------------------------------------------------
+
+#' @rdname similar_items
+#' @export
+plot.similar_table <- function(x, ...) {
+  check_no_more(...)
+  draw_base(picture_similar(x, "x", rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname similar_items
+#' @exportS3Method ggplot2::autoplot
+autoplot.similar_table <- function(object, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_similar(object, "object", rlang::current_env()))
+}
+
+picture_similar <- function(x, arg, call) {
+  half <- attr(x, "half")
+  columns <- c("similarity", "lower", "upper", "ratings")
+  check_made(x, columns, "similar_items()", arg, call)
+  if (NROW(half) != nrow(x) || nrow(x) == 0L) {
+    abort_argument(
+      c("{.arg {arg}} must be what {.fn similar_items} returns, whole.",
+        i = "A smaller {.arg n} there gives fewer rows."),
+      call = call
+    )
+  }
+  role <- names(x)[[2L]]
+  shown <- intervals_shown(
+    stats::setNames(x$similarity, id_words(x[[2L]])),
+    as.matrix(as.data.frame(x)[c("lower", "upper")]), as.matrix(half),
+    attr(x, "level"), xlab = paste("similarity to", role, attr(x, "to")),
+    line = 1, whole = TRUE
+  )
+  picture_intervals(shown)
+}
+
+#' @export
+as.data.frame.similar_table <- function(x, ...) {
+  attributes(x)[c("level", "to", "half")] <- NULL
+  class(x) <- "data.frame"
+  x
 }
 
 # The cosine of column `code` of x and each column, under the inner product of

@@ -24,7 +24,7 @@ peers <- c(
   rstan = "the no-U-turn sampler (sampling)",
   LaplacesDemon = "random walk Metropolis and others (LaplacesDemon)",
   # matrix factorisation
-  rsparse = "alternating least squares (WRMF)",
+  rsparse = "alternating least squares, of ratings and of likes (WRMF)",
   recommenderlab = "the MovieLens-100k ratings",
   lme4 = "the InstEval ratings; lmer and the data of its examples",
   # topic models
@@ -35,6 +35,8 @@ peers <- c(
   seededlda = "collapsed Gibbs sampler (textmodel_lda)",
   quanteda = "sparse matrices, the form that seededlda reads",
   tidylda = "Gibbs sampler (tidylda)",
+  # Markov chains
+  markovchain = "chains of a matrix (rmarkovchain, steadyStates)",
   # several machines
   Rmpi = "messages by MPI (bench/machines.R)",
   snow = "clusters of the processes of mpirun",

@@ -276,6 +276,7 @@ hostile_objects <- function(folder = tempdir()) {
     gibbsite_convergence = convergence(gmm), gibbsite_summary = summary(gmm),
     lda_summary = summary(lda), lda_top_terms = top_terms(lda),
     mh_trace = mh_trace(mh), gmm_coclustering = coclustering(gmm),
+    relabelled_draws = relabel(gmm), similar_table = similar_items(pmf, 2),
     bmf_summary = summary(bmf), laplace_summary = summary(logistic),
     laplace_comparison = stats::anova(logistic, logistic),
     coefficient_comparison = gibbsite::compare(logistic, logit),

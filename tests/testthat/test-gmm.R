@@ -300,11 +300,12 @@ test_that("a prior that differs between the components numbers them", {
   expect_setequal(unname(numbered[1, 1:2]), unname(all_draws(fit)[1, 1:2]))
 })
 
-test_that("relabelled draws are a plain mcmc.list", {
+test_that("relabelled draws are an mcmc.list", {
   skip_long()
   fit <- short_gmm(thin = 2)
   out <- relabel(fit, "ordered")
-  expect_s3_class(out, "mcmc.list", exact = TRUE)
+  expect_s3_class(out, c("relabelled_draws", "mcmc.list"), exact = TRUE)
+  expect_s3_class(out[, "pi[1]"], "mcmc.list", exact = TRUE)
   expect_identical(attr(out[[1]], "mcpar"), attr(fit[[1]], "mcpar"))
   # labels say where each component went
   for (chain in 1:2) {

@@ -471,6 +471,18 @@ test_that("a chain prints its matrix and what it does in the long run", {
   expect_length(capture.output(print(big)), 2L)
 })
 
+test_that("colours reach to the largest probability, and loops have room", {
+  expect_equal(scale_top(matrix(1 / 25, 25, 25)), 0.04)
+  expect_identical(scale_top(diag(2)), 1)
+  grDevices::pdf(NULL)
+  on.exit(grDevices::dev.off())
+  top <- function(p) {
+    plot(markov_chain(p))
+    graphics::par("usr")[[4L]]
+  }
+  expect_gt(top(diag(3)), top(diag(3)[c(2, 3, 1), ]))
+})
+
 test_that("plots draw every kind of chain and return it", {
   skip_long()
   withr::local_pdf(NULL)

@@ -56,6 +56,7 @@ test_that("six quantities are drawn by default, with a large R-hat if any", {
   # the first, if all chains agree
   long <- array(stats::qnorm(stats::ppoints(4000)), c(1000, 4, 9))
   long[] <- withr::with_seed(1, sample(long))
+  expect_identical(dim(plotted_draws(fit, NULL, NULL, 4L))[3], 4L)
   chosen <- default_quantities(long, list(1:4))
   expect_identical(chosen$shown, 1:6)
   expect_match(chosen$note, "the first; of all")
@@ -227,6 +228,29 @@ test_that("observations that are together stand together", {
   skip_if_not_installed("ggplot2")
   expect_identical(ggplot2::autoplot(shared)$data, page$table)
   expect_output(print(shared[1:2, 1:2]), "[1,]", fixed = TRUE)
+})
+
+test_that("relabelled draws have the package's picture of chains", {
+  skip_long()
+  fit <- suppressWarnings(gibbs_gmm(
+    faithful, 2, draws = 60, burnin = 20, chains = 2, keep = "labels", seed = 1,
+    progress = FALSE
+  ))
+  own <- relabel(fit, "none")
+  page <- drawn(plot(own, "trace", "pi"))$pictures[[1]]
+  expect_identical(levels(page$table$variable), c("pi[1]", "pi[2]"))
+  one <- page$table[page$table$variable == "pi[2]" & page$table$chain == "2", ]
+  expect_identical(one$y, as.vector(own[[2]][, "pi[2]"]))
+  expect_identical(one$x, 20 + as.numeric(1:60))
+  expect_identical(nrow(drawn(plot(own))$pictures[[1]]$panels), 8L)
+  expect_gibbsite_error({
+    plot(own, "violin")
+    plot(own, variables = "nu")
+    plot(own, colour = 2)
+    plot(structure(list(), class = c("relabelled_draws", "mcmc.list")))
+  })
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(own, "trace", "pi")$data, page$table)
 })
 
 # ---- steps of a chain --------------------------------------------------------

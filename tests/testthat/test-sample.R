@@ -329,6 +329,16 @@ cauchy <- list(
 # max exp(-x^2 / 2) / q(x) = 2 pi exp(-1/2), at 1 and -1
 cauchy_log_m <- log(2 * pi) - 0.5
 
+test_that("the axis of rejections has all proposals unless they are far", {
+  x <- seq(0, 1, 0.01)
+  near <- x > 0.2 & x < 0.8
+  expect_identical(rejection_limits(x, near), c(0, 1))
+  expect_equal(
+    rejection_limits(10 * x - 4.5, near & x > 0.4 & x < 0.6),
+    grDevices::extendrange(c(-0.4, 1.4), f = 0.1)
+  )
+})
+
 test_that("accepted and rejected points are drawn under the envelope", {
   x <- withr::with_seed(1, sample_rejection(
     300, function(x) -x^2 / 2, cauchy, cauchy_log_m, keep_proposals = TRUE

@@ -71,3 +71,18 @@ test_that("ids are those of the fit, and draws are needed", {
   ))
   expect_gibbsite_error(class = "gibbsite_error_size", similar_items(none, 1))
 })
+
+test_that("similarities are drawn with their intervals", {
+  found <- similar_items(short_fit(gibbs_bmf, ratings_of_three()), "a")
+  page <- drawn(plot(found))$pictures[[1]]
+  expect_identical(page$table$name, found$item)
+  expect_identical(page$table$centre, found$similarity)
+  expect_identical(page$x$title, "similarity to item a")
+  expect_identical(class(as.data.frame(found)), "data.frame")
+  expect_gibbsite_error({
+    plot(found[1:2, ])
+    plot(found, n = 2)
+  })
+  skip_if_not_installed("ggplot2")
+  expect_identical(ggplot2::autoplot(found)$data, page$table)
+})
