@@ -110,6 +110,7 @@ gmm_newdata <- function(model, newdata, call) {
   d <- length(model$variables)
   if (d > 1L && is.atomic(newdata) && is.null(dim(newdata)) &&
         length(newdata) == d) {
+    check_array(newdata, "newdata", call)
     newdata <- matrix(newdata, 1L)
   }
   x <- check_data_matrix(newdata, "keep", arg = "newdata", call = call)

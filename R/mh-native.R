@@ -109,7 +109,7 @@ native_density <- function(package = NULL, symbol = NULL, data = NULL,
     } else {
       native_address(gradient, NULL, call, "gradient")
     }
-    resolve_native(gradient_place(native), "argument", call)
+    resolve_native(gradient_place(native), "argument", call, "gradient")
   }
   structure(
     native_function, class = "gibbsite_native_density", native = native
@@ -159,7 +159,9 @@ gradient_place <- function(native) {
 }
 
 native_gradient_pointer <- function(density, call = rlang::caller_env()) {
-  resolve_native(gradient_place(attr(density, "native")), "state", call)
+  resolve_native(
+    gradient_place(attr(density, "native")), "state", call, "gradient"
+  )
 }
 
 native_place <- function(package, dll, pointer, symbol, call) {
@@ -290,11 +292,11 @@ has_names <- function(x) {
 
 # An external pointer to the function with its data. `family`: the class of the
 # error if it is not found: "argument" when the user has just named it, "state"
-# when it was found earlier.
-resolve_native <- function(native, family, call) {
+# when it was found earlier; what: what the function computes.
+resolve_native <- function(native, family, call, what = "log density") {
   address <- tryCatch(
     native_find(native),
-    error = function(cnd) abort_native(native, cnd, family, call)
+    error = function(cnd) abort_native(native, cnd, family, call, what)
   )
   in_memory(.Call(C_native_pointer, address, native$data), call)
 }
@@ -339,13 +341,13 @@ loaded_dll <- function(path) {
   dyn.load(path)
 }
 
-abort_native <- function(native, cnd, family, call) {
+abort_native <- function(native, cnd, family, call, what) {
   abort <- if (family == "state") abort_state else abort_argument
   reason <- conditionMessage(cnd)
   if (!is.null(native$pointer)) {
     abort(
       c(
-        "The compiled log density is an external pointer of another process.",
+        "The compiled {what} is an external pointer of another process.",
         i = "Name it by {.arg package} or {.arg dll}, which are looked up in
              each process, or give it again, as {.arg log_density} of
              {.fn extend}."
@@ -360,7 +362,7 @@ abort_native <- function(native, cnd, family, call) {
   }
   abort(
     c(
-      "The compiled log density {quoted(native$symbol)} was not found in
+      "The compiled {what} {quoted(native$symbol)} was not found in
        {place}.",
       x = "{reason}"
     ),

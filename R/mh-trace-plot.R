@@ -101,8 +101,8 @@ check_chains_drawn <- function(chain, x, call) {
   if (!is.numeric(chain) || is.object(chain) || length(chain) < 2L) {
     return(single(chain))
   }
-  chain <- vapply(chain, single, 0)
-  if (anyDuplicated(chain) > 0L) {
+  if (length(chain) <= length(x)) chain <- vapply(chain, single, 0)
+  if (length(chain) > length(x) || anyDuplicated(chain) > 0L) {
     abort_argument("{.arg chain} must be the numbers of different chains.",
                    call = call)
   }
@@ -133,7 +133,14 @@ drawn_density <- function(log_density, traces, variables, call) {
     )
   }
   function(point) {
-    value <- log_density(stats::setNames(point, variables))
+    value <- tryCatch(
+      log_density(stats::setNames(point, variables)),
+      error = function(cnd) {
+        abort_argument(
+          "{.arg log_density} stopped with an error.", call = call, parent = cnd
+        )
+      }
+    )
     if (!is_plain_number(value)) {
       abort_argument(
         "{.arg log_density} must return one number, not {describe(value)}.",

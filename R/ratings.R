@@ -258,8 +258,9 @@ ratings_from_formula <- function(formula, data, arg, call, likes) {
   two <- is_sum(right) && length(right) == 3 && !is_sum(right[[2]])
   if (length(formula) != 3 || !two) {
     shown <- paste(deparse(formula), collapse = " ")
+    if (!is.null(data)) arg <- "formula"
     abort_argument(
-      "`formula` must be {.code value ~ user + item}, not {.code {shown}}.",
+      "{.arg {arg}} must be {.code value ~ user + item}, not {.code {shown}}.",
       call = call
     )
   }

@@ -1024,15 +1024,17 @@ taken_values <- list(
   # its page says so
   native_density.data = c(
     "empty", "no_rows", reals, vectors, "inf", "minus_inf", "true",
-    "indefinite", "array"
+    "indefinite", "array", "zero_matrix"
   ),
+  keep_proposals = "true", threshold = c(positive, "zero"),
+  sim_bmf.c = positive,
   # parameters by number, whose own names are not read; all of them if left out,
   # as R's generic has it
   parm = c(vectors, "bad_utf8_names", "missing"), sim_gmm.mu = "indefinite",
   mean = vectors, init = c(reals, vectors), start = vectors,
   subset = c("true", "two_flags", "minus_one", vectors, "bad_utf8_names"),
   gibbs_gmm.x = c("named_numbers", "indefinite", "zero_matrix"),
-  gibbs_gmm.default.x = c("named_numbers", "indefinite"),
+  gibbs_gmm.default.x = c("named_numbers", "indefinite", "zero_matrix"),
   gibbs_lda.x = c("indefinite", some_text),
   scatter.x = c("indefinite", some_text), scatter.cl = "null",
   shards.cl = "null", shards.files = some_text,
@@ -1081,7 +1083,8 @@ taken_values <- list(
   gibbs_lda.draws = "null",
   # NULL is the first choice, here the default
   name_topics.names = "null",
-  plot.fit_markov_chain.type = "null", plot.gibbsite_laplace.type = "null",
+  plot.fit_markov_chain.type = "null",
+  autoplot.fit_markov_chain.type = "null", plot.gibbsite_laplace.type = "null",
   plot.gibbs_lda.type = "null",
   topics = c(vectors, "bad_utf8_names"),
   variables = c(vectors, "bad_utf8_names"),
@@ -1089,6 +1092,8 @@ taken_values <- list(
   prior_odds = vectors,
   # functions of the user are called, and their results are not checked
   draw = "failing", log_density = "failing", gradient = "failing",
+  plot.mh_trace.log_density = "forged_density",
+  autoplot.mh_trace.log_density = "forged_density",
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
   nuts.gradient = c("failing", "variadic", "null"),

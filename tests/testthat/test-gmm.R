@@ -507,6 +507,8 @@ test_that("new data are taken by name, or by position", {
     predict(fit, data.frame(a = 1))
     predict(fit, as.matrix(x)[, "waiting", drop = FALSE])
     predict(fit, matrix(1, 2, 3))
+    predict(fit, structure(c(1e-320, 2e-320), class = "integer64"))
+    predict(fit, Sys.Date() + 0:1)
     predict(fit, c(1, 2, 3))
     predict(fit, data.frame(eruptions = c(1, Inf), waiting = 1))
     predict(fit, data.frame(eruptions = "a", waiting = 1))

@@ -314,6 +314,8 @@ test_that("a picture of steps that are not there is an error", {
     plot(structure(list(1), class = "mh_trace"))
     plot(trace, frames = 3)
     plot(trace, chain = c(1, 1))
+    plot(trace, chain = seq_len(2^31))
+    plot(trace, log_density = function(x) stop("it failed"))
     plot(trace, log_density = 1)
     plot(trace, log_density = function(x) c(1, 2))
     plot(trace, variables = "a", log_density = function(x) 0)
