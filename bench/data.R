@@ -13,31 +13,35 @@ newsgroups <- function() {
   readRDS(file)
 }
 
-# An environment with MovieLense, MovieLenseUser and MovieLenseMeta, or NULL.
-movielens_objects <- function() {
+# An environment with the objects of a data set of a package, from CRAN's sources
+# if it is not installed; or NULL.
+package_data <- function(name, package) {
   found <- new.env()
-  if (requireNamespace("recommenderlab", quietly = TRUE)) {
-    utils::data("MovieLense", package = "recommenderlab", envir = found)
+  if (requireNamespace(package, quietly = TRUE)) {
+    utils::data(list = name, package = package, envir = found)
     return(found)
   }
   tryCatch(
     {
       all <- utils::available.packages(filters = list())
-      package <- utils::download.packages(
-        "recommenderlab", tempdir(), type = "source", quiet = TRUE,
-        available = all[rownames(all) == "recommenderlab", , drop = FALSE]
+      source <- utils::download.packages(
+        package, tempdir(), type = "source", quiet = TRUE,
+        available = all[rownames(all) == package, , drop = FALSE]
       )
-      file <- "recommenderlab/data/MovieLense.rda"
-      utils::untar(package[[2L]], file, exdir = tempdir())
+      file <- file.path(package, "data", paste0(name, ".rda"))
+      utils::untar(source[[2L]], file, exdir = tempdir())
       load(file.path(tempdir(), file), found)
       found
     },
     error = function(cnd) {
-      message("Skipped: MovieLens is not to be had (recommenderlab).")
+      message("Skipped: ", name, " is not to be had (", package, ").")
       NULL
     }
   )
 }
+
+# MovieLense, MovieLenseUser and MovieLenseMeta
+movielens_objects <- function() package_data("MovieLense", "recommenderlab")
 
 as_pairs <- function(x) {
   x <- Matrix::summary(methods::as(x, "CsparseMatrix"))
@@ -85,14 +89,7 @@ insteval <- function() {
 }
 
 # The data set of this name of a package.
-data_of <- function(name, package) {
-  if (!peer_available(package)) { # nolint: object_usage_linter.
-    return(NULL)
-  }
-  found <- new.env()
-  utils::data(list = name, package = package, envir = found)
-  found[[name]]
-}
+data_of <- function(name, package) package_data(name, package)[[name]]
 
 columns_of <- function(name, package, chosen) {
   x <- data_of(name, package)
