@@ -1093,7 +1093,8 @@ taken_values <- list(
   prior_odds = vectors,
   # functions of the user are called, and their results are not checked
   draw = "failing", log_density = "failing", gradient = "failing",
-  plot.mh_trace.log_density = callable, autoplot.mh_trace.log_density = callable,
+  plot.mh_trace.log_density = callable,
+  autoplot.mh_trace.log_density = callable,
   plot.mh_trace.chain = vectors, autoplot.mh_trace.chain = vectors,
   custom_proposal.log_density = c("failing", "null"),
   langevin.gradient = c("failing", "variadic"),
