@@ -265,7 +265,7 @@ model_labelled.gmm_model <- function(model, invariants) {
 #'   `keep = "labels"`.
 #' @param by For `"ordered"`: the variable, a name or a number; default the
 #'   first.
-#' @param x What `relabel()` returns.
+#' @param x,object What `relabel()` returns.
 #' @param type,variables As in [plot.gibbsite_fit()]; `variables` are names of
 #'   columns or blocks, by default as many of the first as a page holds.
 #' @param ... Not used.
