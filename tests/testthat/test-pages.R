@@ -22,6 +22,15 @@ test_that("every page says what to see next", {
   expect_identical(names(has)[!has], character())
 })
 
+test_that("the arguments of all usages are documented", {
+  skip_on_cran()
+  pages()
+  expect_identical(
+    format(tools::checkDocFiles("gibbsite", dirname(find.package("gibbsite")))),
+    character()
+  )
+})
+
 test_that("descriptions are whole sentences, and not the title again", {
   skip_on_cran()
   for (page in pages()) {
