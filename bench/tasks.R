@@ -57,7 +57,7 @@ tasks <- list(
   "lecturers and students" = list(
     function() lme4::InstEval,
     function(x) gibbs_hlm(y ~ service + (1 | s) + (1 | d), x, seed = 1),
-    function(fit, x) ranef(fit)
+    function(fit, x) nlme::ranef(fit)
   ),
   "counts of seizures" = list(
     function() MASS::epil,
