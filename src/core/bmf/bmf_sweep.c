@@ -131,8 +131,8 @@ static status draw_latent(bmf_model *m, int threads) {
   cutpoints *o = &m->ordinal;
   if (!o->known)
     predict_ratings(m, threads);
-  o->known = 0;
   const status outcome = cutpoints_draw(o, m->state.theta, threads);
+  o->known = 0;
   m->latent_key = philox_key_from_r();
   if (outcome != STATUS_OK || m->data.ask != NULL)
     return outcome;
