@@ -246,46 +246,53 @@ read_ratings <- function(read, files) {
   })
 }
 
-# The ratings less the constant of a model, which most often is that of the
-# request before.
-centre_ratings <- function(corpus, center) {
-  if (identical(corpus$center, center)) {
+# The ratings as the model has them: less its constant, ordinal ones as codes.
+# Most often it is the model of the request before.
+prepare_ratings <- function(corpus, settings) {
+  of <- settings[c("center", "levels")]
+  if (identical(corpus$prepared_for, of)) {
     return(invisible())
   }
-  corpus$values <- lapply(list(corpus$users, corpus$items), function(parts) {
-    lapply(parts, function(part) part$value - center)
-  })
-  corpus$center <- center
+  prepared <- function(part) {
+    part$value <- if (is.null(of$levels)) {
+      part$value - of$center
+    } else {
+      as.double(match(part$value, of$levels))
+    }
+    part
+  }
+  corpus$prepared <- lapply(
+    list(corpus$users, corpus$items), lapply, prepared
+  )
+  corpus$prepared_for <- of
 }
 
 # The latent values of ordinal ratings.
 draw_latents <- function(corpus, settings, request, threads) {
-  sides <- list(corpus$users, corpus$items)
-  corpus$values <- lapply(seq_along(sides), function(side) {
-    lapply(sides[[side]], function(part) {
-      part$value <- as.double(match(part$value, settings$levels))
-      .Call(C_bmf_latents, settings, part, side - 1L, request, threads)
+  corpus$latent <- lapply(0:1, function(side) {
+    lapply(corpus$prepared[[side + 1L]], function(part) {
+      .Call(C_bmf_latents, settings, part, side, request, threads)
     })
   })
-  corpus$center <- NULL
 }
 
 draw_ratings <- function(id, settings, request, threads, factors) {
   corpus <- held_corpus(id)
+  prepare_ratings(corpus, settings)
   request$factors <- factors
-  if (is.null(settings$levels)) {
-    centre_ratings(corpus, settings$center)
-  } else if (request$which == 0L) {
+  ordinal <- !is.null(settings$levels)
+  if (ordinal && request$which == 0L) {
     draw_latents(corpus, settings, request, threads)
     request$factors <- factors[seq_len(8 * settings$size * settings$m)]
   }
   side <- request$which + 1L
-  parts <- Map(function(part, value) {
-    part$value <- value
+  parts <- corpus$prepared[[side]]
+  list(parts = lapply(seq_along(parts), function(s) {
+    part <- parts[[s]]
+    if (ordinal) part$value <- corpus$latent[[side]][[s]]
     settings[[c("n", "m")[[side]]]] <- length(part$start) - 1L
     interrupt_or(.Call(
       C_bmf_part, settings, part, settings["kind"], request, threads
     ))
-  }, corpus[[c("users", "items")[[side]]]], corpus$values[[side]])
-  list(parts = unname(parts))
+  }))
 }

@@ -359,7 +359,8 @@ abort_unlike <- function(cluster, w, what, call) {
 # the shard's number of list(word, start, documents, first_document,
 # first_token); `chains`, by key, the states of the shards by ticket; `working`,
 # the states of the running segment. Of ratings: `users` and `items`, lists of
-# parts, and `centred`, the same less the constant `center`.
+# parts, `prepared`, both as a model has them, and `latent`, the latent values of
+# the sweep that runs.
 held <- new.env(parent = emptyenv())
 
 held_corpus <- function(id) {

@@ -31,10 +31,10 @@
 #' \eqn{W} the mean variance within them (Rubin 1987).
 #'
 #' The fits must have the same formula, link, rows, stored quantities and number
-#' of chains, the same functions, and priors by the same call: the values of a default prior, which
-#' depend on the scale of the data, may differ. Where the numbers of draws
-#' differ, the first draws of each fit are used, and a message says so. The same
-#' seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
+#' of chains, the same functions, and priors by the same call: the values of a
+#' default prior, which depend on the scale of the data, may differ. Where the
+#' numbers of draws differ, the first draws of each fit are used, and a message
+#' says so. The same seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
 #' [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()],
 #' [gibbs_categorical()], [mh_sample()] and [gibbs_sample()] are combined; their
 #' methods are those of [imputed-fits].
@@ -445,7 +445,7 @@ mixed_parts <- function(fit) {
 # The names of further columns of the data that the call of a fit has.
 given_columns <- function(fit) {
   given <- as.list(fit_part(fit, "run")$call)
-  c("weights", "offset", "se")[lengths(given[c("weights", "offset", "se")]) > 0]
+  names(Filter(length, given[c("weights", "offset", "se")]))
 }
 
 formula_words <- function(fit) {

@@ -276,13 +276,17 @@ check_no_more <- function(..., call = rlang::caller_env()) {
     abort_unknown(short[[1L]], call)
   }
   if (...length() > 0) {
-    names <- names(substitute(list(...)))[-1]
-    named <- names[nzchar(names)]
-    if (length(named) > 0) {
-      abort_unknown(named[[1L]], call)
-    }
-    abort_argument("There are more arguments than expected.", call = call)
+    abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
   }
+}
+
+# names: those of the arguments that there should not be, "" for none.
+abort_extra <- function(names, call) {
+  named <- names[nzchar(names)]
+  if (length(named) > 0L) {
+    abort_unknown(named[[1L]], call)
+  }
+  abort_argument("There are more arguments than expected.", call = call)
 }
 
 abort_unknown <- function(name, call) {

@@ -85,9 +85,6 @@ check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
   if (length(odd) == 0L) {
     return(invisible())
   }
-  if (odd[[1L]] == "") {
-    abort_argument("There are more arguments than expected.", call = call)
-  }
   if (odd[[1L]] == "by") {
     abort_argument(
       c("There is no argument {.arg by}: single observations are left out.",
@@ -96,7 +93,7 @@ check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
       call = call
     )
   }
-  abort_unknown(odd[[1L]], call)
+  abort_extra(odd, call)
 }
 
 relative_efficiency <- function(fit, log_lik) {

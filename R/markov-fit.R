@@ -435,7 +435,7 @@ transitions_model <- function(counted, order, prior, call) {
     name = "fit_markov_chain", title = "Markov chain",
     headline = paste0(
       "Markov chain of order ", order, " on ", counted(size, "state"), ": ",
-      format_number(steps), if (steps == 1) " step" else " steps",
+      counted(steps, "step"),
       if (counted$sequences > 0L) {
         paste(" of", counted(counted$sequences, "sequence"))
       }

@@ -46,6 +46,13 @@ SEXP args_raw(const void *bytes, size_t size) {
   return x;
 }
 
+SEXP args_numbers(const double *x, size_t n) {
+  SEXP y = Rf_allocVector(REALSXP, (R_xlen_t)n);
+  if (n > 0)
+    memcpy(REAL(y), x, n * sizeof(double));
+  return y;
+}
+
 double args_number(SEXP list, const char *name) {
   const double x = args_doubles(list, name, 1)[0];
   if (!isfinite(x))

@@ -41,7 +41,8 @@ size_t args_product(size_t a, size_t b);
 /* list(burnin, thin, threads). */
 scan_control args_control(SEXP control);
 
-/* A raw vector, as args_bytes() reads it. */
+/* A raw vector, as args_bytes() reads it, and a double vector. */
 SEXP args_raw(const void *bytes, size_t size);
+SEXP args_numbers(const double *x, size_t n);
 
 #endif

@@ -245,14 +245,15 @@ static SEXP pack_hyper(const bmf_model *m) {
 /* The factors of the other side.  Before the users of ordinal ratings are drawn their
  * latent values are, given both sides: the items' factors, then the users'. */
 static SEXP pack_factors(const bmf_model *m, int which) {
-  const size_t size = m->data.d * sizeof(double);
-  if (which == BMF_ITEMS || m->data.levels == 0)
-    return which == BMF_USERS ? args_raw(m->state.v, m->data.m * size)
-                              : args_raw(m->state.u, m->data.n * size);
-  SEXP both =
-    Rf_allocVector(RAWSXP, (R_xlen_t)((m->data.n + m->data.m) * size));
-  memcpy(RAW(both), m->state.v, m->data.m * size);
-  memcpy(RAW(both) + m->data.m * size, m->state.u, m->data.n * size);
+  const size_t row = m->data.d * sizeof(double);
+  const size_t u = m->data.n * row, v = m->data.m * row;
+  if (which == BMF_ITEMS)
+    return args_raw(m->state.u, u);
+  if (m->data.levels == 0)
+    return args_raw(m->state.v, v);
+  SEXP both = Rf_allocVector(RAWSXP, (R_xlen_t)(v + u));
+  memcpy(RAW(both), m->state.v, v);
+  memcpy(RAW(both) + v, m->state.u, u);
   return both;
 }
 
@@ -272,11 +273,9 @@ static void ask(void *function, bmf_model *m, int which, philox_key key) {
   SET_VECTOR_ELT(request, 2, pack_hyper(m));
   SET_VECTOR_ELT(request, 3, pack_factors(m, which));
   if (users && m->data.levels > 0) {
-    const size_t q = m->data.levels - 1;
     SET_VECTOR_ELT(request, 4, args_raw(&m->latent_key, sizeof m->latent_key));
-    SEXP theta = Rf_allocVector(REALSXP, (R_xlen_t)q);
-    memcpy(REAL(theta), m->state.theta, q * sizeof(double));
-    SET_VECTOR_ELT(request, 5, theta);
+    SET_VECTOR_ELT(request, 5,
+                   args_numbers(m->state.theta, m->data.levels - 1));
   }
   SEXP call = PROTECT(Rf_lang2((SEXP)function, request));
   SEXP answer = PROTECT(Rf_eval(call, R_BaseEnv));
@@ -464,6 +463,20 @@ SEXP C_bmf_fold_in(SEXP sizes_list, SEXP ratings, SEXP kind, SEXP hyper, SEXP v,
   return u;
 }
 
+static philox_key unpack_key(SEXP request, const char *name) {
+  philox_key key;
+  memcpy(&key, args_bytes(request, name, sizeof key), sizeof key);
+  return key;
+}
+
+/* The `count` numbers of the factors of a request. */
+static double *unpack_request_factors(SEXP request, size_t count) {
+  const size_t size = args_product(count, sizeof(double));
+  double *factors = (double *)(void *)R_alloc(count, sizeof(double));
+  memcpy(factors, args_bytes(request, "factors", size), size);
+  return factors;
+}
+
 /* Latent values of the ordinal ratings that a worker has of a side.  sizes: n, m of all,
  * size, biases; part: list(start, index, value, order, first, place), its ratings as
  * codes; side: 0 for the users; request: of ask(). */
@@ -480,24 +493,20 @@ SEXP C_bmf_latents(SEXP sizes_list, SEXP part, SEXP side, SEXP request,
   const bmf_ratings ratings = unpack_ratings(part, rows, others);
   *(users ? &data.users : &data.items) = ratings;
   const size_t count = (size_t)ratings.start[rows];
-  SEXP theta = args_element(request, "theta");
-  data.levels = (size_t)Rf_xlength(theta) + 1;
+  const size_t q = (size_t)Rf_xlength(args_element(request, "theta"));
+  data.levels = q + 1;
   check_codes(ratings.value, count, data.levels);
   data.place = args_integers(part, "place", count);
   check_indices(data.place, count, (size_t)INT_MAX, "place");
-  philox_key key;
-  memcpy(&key, args_bytes(request, "latent_key", sizeof key), sizeof key);
-  const size_t size = (data.n + data.m) * data.d * sizeof(double);
-  double *v = (double *)(void *)R_alloc(size, 1);
-  memcpy(v, args_bytes(request, "factors", size), size);
+  double *v = unpack_request_factors(request, (data.n + data.m) * data.d);
   const bmf_state state = {.v = v,
                            .u = v + data.m * data.d,
-                           .theta = args_doubles(request, "theta",
-                                                 data.levels - 1)};
+                           .theta = args_doubles(request, "theta", q)};
   double *eta = (double *)(void *)R_alloc(count, sizeof(double));
   SEXP z = PROTECT(Rf_allocVector(REALSXP, (R_xlen_t)count));
-  bmf_draw_latents(&data, &state, users ? BMF_USERS : BMF_ITEMS, key, first,
-                   eta, REAL(z), args_threads(threads));
+  bmf_draw_latents(&data, &state, users ? BMF_USERS : BMF_ITEMS,
+                   unpack_key(request, "latent_key"), first, eta, REAL(z),
+                   args_threads(threads));
   UNPROTECT(1);
   return z;
 }
@@ -515,11 +524,8 @@ SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
   const size_t others = data.n + data.m - rows;
   *(users ? &data.users : &data.items) = unpack_ratings(part, rows, others);
   data.prior.kind = unpack_kind(kind);
-  philox_key key;
-  memcpy(&key, args_bytes(request, "key", sizeof key), sizeof key);
-  double *other = (double *)(void *)R_alloc(d * others, sizeof(double));
-  const size_t size = d * others * sizeof(double);
-  memcpy(other, args_bytes(request, "factors", size), size);
+  const philox_key key = unpack_key(request, "key");
+  double *other = unpack_request_factors(request, d * others);
   const char *names[] = {"factors", "squares", ""};
   SEXP answer = PROTECT(Rf_mkNamed(VECSXP, names));
   SEXP own = Rf_allocVector(REALSXP, (R_xlen_t)(d * rows));
@@ -537,11 +543,8 @@ SEXP C_bmf_part(SEXP sizes_list, SEXP part, SEXP kind, SEXP request,
                    args_count(part, "first", 0), NULL, &control);
   if (outcome != STATUS_OK && outcome != STATUS_INTERRUPTED)
     scan_stop(outcome);
-  if (!users) {
-    SEXP squares = Rf_allocVector(REALSXP, (R_xlen_t)rows);
-    memcpy(REAL(squares), model.squares, rows * sizeof(double));
-    SET_VECTOR_ELT(answer, 1, squares);
-  }
+  if (!users)
+    SET_VECTOR_ELT(answer, 1, args_numbers(model.squares, rows));
   UNPROTECT(1);
   return outcome == STATUS_OK ? answer : R_NilValue;
 }

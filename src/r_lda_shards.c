@@ -18,13 +18,6 @@
 
 /* ---- the chain's side -------------------------------------------------------- */
 
-static SEXP pack_doubles(const double *x, size_t n) {
-  SEXP y = Rf_allocVector(REALSXP, (R_xlen_t)n);
-  if (n > 0)
-    memcpy(REAL(y), x, n * sizeof(double));
-  return y;
-}
-
 static SEXP pack_phi(const lda_model *m) {
   const size_t row = m->data.k * sizeof(float);
   SEXP phi = Rf_allocVector(RAWSXP, (R_xlen_t)(m->data.terms * row));
@@ -213,8 +206,8 @@ static SEXP pack_answer(const lda_model *m, SEXP data_list, SEXP state) {
   SET_VECTOR_ELT(answer, 1, pack_table(m));
   SET_VECTOR_ELT(answer, 2, pack_histogram(m));
   if (m->recording) {
-    SET_VECTOR_ELT(answer, 3, pack_doubles(m->block_log_lik, m->blocks));
-    SET_VECTOR_ELT(answer, 4, pack_doubles(m->block_log_joint, m->blocks));
+    SET_VECTOR_ELT(answer, 3, args_numbers(m->block_log_lik, m->blocks));
+    SET_VECTOR_ELT(answer, 4, args_numbers(m->block_log_joint, m->blocks));
     SET_VECTOR_ELT(answer, 5, pack_sample(m, data_list));
   }
   UNPROTECT(1);

@@ -8,13 +8,13 @@
 #include "numeric/interval_normal.h"
 #include "numeric/linalg.h"
 #include "numeric/rmath.h"
-
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include "run/parts.h"
 
 #define FREEDOM 5.0
 #define PARTS 16
+
+/* Multiplications for a response, roughly. */
+#define WORK 150.0
 
 void cutpoints_carve(cutpoints *o, arena *a) {
   const double count = (double)o->count, levels = (double)o->levels;
@@ -90,7 +90,7 @@ void cutpoints_draw_latents(const double *theta, size_t levels, philox_key key,
                             const cutpoints_responses *of, double *z,
                             int threads) {
   const int batches = (int)((of->count + NEAR - 1) / NEAR);
-  const int team = of->count < 2000 ? 1 : threads;
+  const int team = parts_team(WORK * (double)of->count, threads);
   (void)team;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
@@ -117,7 +117,7 @@ static size_t first_of_part(size_t count, size_t part) {
 }
 
 double cutpoints_log_lik(const cutpoints *o, const double *theta, int threads) {
-  const int team = o->count < 2000 ? 1 : threads;
+  const int team = parts_team(WORK * (double)o->count, threads);
   (void)team;
 #ifdef _OPENMP
 #pragma omp parallel for num_threads(team) schedule(static) if (team > 1)
