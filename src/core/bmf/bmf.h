@@ -102,7 +102,7 @@ struct bmf_model {
   double log_prior;  /* log density of u, v and their hyperparameters     */
   double log_det[2]; /* log |Lambda_u|, log |Lambda_v|                    */
   cutpoints ordinal;
-  philox_key latent_key; /* ordinal: of the latent values of this sweep        */
+  philox_key latent_key; /* ordinal: of this sweep's latent values          */
   /* work */
   double *drawn,
     *latent;        /* ordinal: z of the ratings by user, by item        */

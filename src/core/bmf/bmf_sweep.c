@@ -105,9 +105,9 @@ static void predict_rows(const bmf_data *data, const bmf_state *state,
   for (int row = 0; row < rows; row++)
     for (int e = by->start[row]; e < by->start[row + 1]; e++) {
       const size_t own = first + (size_t)row, other = (size_t)by->index[e];
-      eta[e] = bmf_predictor(state->u + (users ? own : other) * d,
-                             state->v + (users ? other : own) * d, d,
-                             data->biases);
+      eta[e] =
+        bmf_predictor(state->u + (users ? own : other) * d,
+                      state->v + (users ? other : own) * d, d, data->biases);
     }
 }
 

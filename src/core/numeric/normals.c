@@ -140,13 +140,11 @@ void normals_keyed_between(philox_key key, uint64_t from, const int *place,
     quantiles(p, count, x);
     for (size_t i = 0; i < count; i++) {
       if (s[i].high <= FAR)
-        x[i] = far_normal(&s[i], key,
-                          own ? (uint64_t)own[i] : from + first + i);
-      const double z =
-        at->mean[first + i] + (s[i].mirrored ? -x[i] : x[i]);
+        x[i] =
+          far_normal(&s[i], key, own ? (uint64_t)own[i] : from + first + i);
+      const double z = at->mean[first + i] + (s[i].mirrored ? -x[i] : x[i]);
       /* sums are rounded */
-      out[first + i] =
-        fmin(fmax(z, at->low[first + i]), at->high[first + i]);
+      out[first + i] = fmin(fmax(z, at->low[first + i]), at->high[first + i]);
     }
   }
 }

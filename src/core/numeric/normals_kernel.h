@@ -65,16 +65,15 @@ typedef uint64_t LANE_NAME(pair)
 
 /* Products of numbers below 2^32, for which gcc does not find the instruction. */
 #if LANE_BYTES == 32
-#define PRODUCT(a, b) \
-  ((PAIR)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
+#define PRODUCT(a, b) ((PAIR)_mm256_mul_epu32((__m256i)(a), (__m256i)(b)))
 #else
 #define PRODUCT(a, b) ((a) * (b))
 #endif
 
 /* (0, 1) cut into 2^52 cells: the midpoint of that of a pair of words. */
-#define MIDPOINT(high, low)                                             \
+#define MIDPOINT(high, low)                                               \
   (((VEC)((((high) << 32 | (low)) >> 12) | 0x4330000000000000) - 0x1p52 + \
-    0.5) *                                                              \
+    0.5) *                                                                \
    0x1p-52)
 
 /* p <- uniforms of the blocks first, first + 1, ... of Philox4x32-10, two of each,

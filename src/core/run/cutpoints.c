@@ -127,8 +127,7 @@ double cutpoints_log_lik(const cutpoints *o, const double *theta, int threads) {
     double sum = 0.0;
     for (size_t e = first_of_part(o->count, (size_t)part); e < last; e++) {
       const interval level = bounds_of(o, theta, (size_t)o->code[e]);
-      const normals_span s =
-        normals_span_of(o->eta[e], level.low, level.high);
+      const normals_span s = normals_span_of(o->eta[e], level.low, level.high);
       sum += weight_of(o, e) * log_of_span(&s);
       if (o->below) {
         o->below[2 * e] = s.below_low;

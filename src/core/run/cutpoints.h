@@ -36,7 +36,7 @@ typedef struct {
   double *eta;          /* N                                                */
   double log_lik;       /* at the current theta and eta, once known         */
   int known;
-  int accepted; /* whether the last proposal was                            */
+  int accepted;  /* whether the last proposal was                            */
   double *below; /* NULL, or 2 x N: of the responses at the theta of the last
                     log likelihood, below_low and below_high of normals_span */
   /* work; q = K - 1 */
