@@ -434,7 +434,7 @@ model_fold.categories_model <- function(model, held, by) {
 
 #' @exportS3Method
 predictor_deviations.categories_model <- function(model, fit) {
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   views <- category_views(model)
   stats::setNames(lapply(seq_along(model$layout), function(f) {
     bar <- model$layout[[f]]$bar

@@ -5,7 +5,7 @@
 as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE) {
   index <- check_flag(index)
-  draws <- do.call(rbind, shown_matrices(x))
+  draws <- bind_chains(shown_matrices(x))
   check_row_names(row.names, nrow(draws), rlang::current_env())
   out <- as.data.frame(draws, row.names = row.names, optional = TRUE)
   if (!index) {

@@ -483,7 +483,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     ends <- if (identical(fit_part(fit, "run")$outcome, "time")) {
       "the time of the rule ends"
     } else if (draws_made(fit) < rule$max_draws) {
-      "the run ends"
+      if (isTRUE(rule$gives_up)) "the run is given up" else "the run ends"
     } else {
       "the rule ends"
     }

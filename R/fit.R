@@ -413,6 +413,28 @@ check_own_names <- function(matrices, columns, arg, call) {
   }
 }
 
+# One matrix of the draws of all chains, one chain below the other. rows: of all
+# draws, in rising order, and columns: copies these alone.
+bind_chains <- function(matrices, rows = NULL, columns = NULL) {
+  if (!is.null(rows) || !is.null(columns)) {
+    last <- cumsum(vapply(matrices, nrow, 1L))
+    matrices <- Map(function(m, last) {
+      own <- rows - (last - nrow(m))
+      m[
+        if (is.null(rows)) TRUE else own[own > 0 & own <= nrow(m)],
+        columns %||% TRUE, drop = FALSE
+      ]
+    }, matrices, last)
+  }
+  do.call(rbind, matrices)
+}
+
+# The same of at most `count` draws, spread evenly.
+some_draws <- function(fit, count) {
+  matrices <- chain_matrices(fit)
+  bind_chains(matrices, evenly(sum(vapply(matrices, nrow, 1L)), count))
+}
+
 # list of matrices -> draws x chains x variables
 stack_chains <- function(matrices) {
   first <- matrices[[1]]

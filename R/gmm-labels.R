@@ -591,8 +591,7 @@ kept_allocations <- function(fit, call) {
       call = call
     )
   }
-  z <- do.call(rbind, chain_matrices(fit))
-  z[, startsWith(model$columns, "z["), drop = FALSE]
+  bind_chains(chain_matrices(fit), columns = startsWith(model$columns, "z["))
 }
 
 # Draws of a fit in the sampler's own numbers: labels[, c] is that of topic c.

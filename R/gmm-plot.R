@@ -113,7 +113,7 @@ plotted_variables <- function(model, variables, call) {
 # the components, observations x components; needed if some may be left out.
 mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
   model <- fit_part(fit, "model")
-  mean <- colMeans(do.call(rbind, chain_matrices(fit)))
+  mean <- colMeans(bind_chains(chain_matrices(fit)))
   blocks <- gmm_blocks(model, t(mean))
   p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
   p$colours <- gibbsite_palette(model$k)
@@ -130,10 +130,9 @@ mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
 # components: of many observations from fewer draws, which is precise enough.
 component_probabilities <- function(fit, x = fit_part(fit, "model")$data$x) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
-  rows <- evenly(nrow(draws), max(100, floor(2e7 / (length(x) * model$k))))
+  draws <- some_draws(fit, max(100, floor(2e7 / (length(x) * model$k))))
   evaluate_observed(
-    gmm_blocks(model, draws[rows, , drop = FALSE]), x, prob = TRUE
+    gmm_blocks(model, draws), x, prob = TRUE
   )$prob
 }
 
@@ -204,11 +203,9 @@ density_shown <- function(fit, j, level) {
   p$colours[order(p$mu[, 1L])] <- ifelse(
     is.na(p$colours[order(p$mu[, 1L])]), NA, gibbsite_palette(model$k)
   )
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- some_draws(fit, 1000)
   at <- seq_range(grDevices::extendrange(x[!is.na(x)], f = 0.1), 400L)
-  blocks <- marginal_blocks(
-    gmm_blocks(model, draws[evenly(nrow(draws), 1000), , drop = FALSE]), j
-  )
+  blocks <- marginal_blocks(gmm_blocks(model, draws), j)
   sd <- sqrt(gmm_covariance(blocks, 1L, 1L))
   parts <- vapply(seq_along(p$pi), function(c) {
     density <- stats::dnorm(
@@ -401,15 +398,13 @@ ellipse_table <- function(p, level, columns = 1:2) {
 # 60 grid around the data x: x, y, group.
 contours_shown <- function(fit, shown, x) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- some_draws(fit, 200)
   grid <- lapply(seq_len(2L), function(j) {
     ends <- range(x[, j], na.rm = TRUE)
     if (diff(ends) == 0) ends <- ends + c(-0.5, 0.5)
     seq_range(grDevices::extendrange(ends, f = 0.12), 60L)
   })
-  blocks <- marginal_blocks(
-    gmm_blocks(model, draws[evenly(nrow(draws), 200), , drop = FALSE]), shown
-  )
+  blocks <- marginal_blocks(gmm_blocks(model, draws), shown)
   log_density <- evaluate_draws(
     blocks, as.matrix(expand.grid(grid)), density = TRUE
   )$log_density

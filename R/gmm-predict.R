@@ -53,7 +53,7 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   level <- check_level(level)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
-  draws <- do.call(rbind, chain_matrices(object))
+  draws <- bind_chains(chain_matrices(object))
   blocks <- gmm_blocks(model, draws)
   if (type == "density") {
     return(predict_density(blocks, x, level))
@@ -176,7 +176,7 @@ log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
-  all <- do.call(rbind, chain_matrices(object))
+  all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
   out <- evaluate_observed(
     gmm_blocks(model, all[rows, , drop = FALSE]), x, density = TRUE
@@ -193,7 +193,7 @@ posterior_predict.gibbs_gmm <- function(object, ndraws = NULL, nobs = NULL,
   check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
-  all <- do.call(rbind, chain_matrices(object))
+  all <- bind_chains(chain_matrices(object))
   blocks <- gmm_blocks(model, all)
   replicated_mixtures(model, all, ndraws, nobs, call, function(s) {
     parameters_of_row(blocks, s)

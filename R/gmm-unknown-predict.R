@@ -45,7 +45,7 @@ component_draws <- function(fit, call) {
       call = call
     )
   }
-  do.call(rbind, model_matrices(fit))
+  bind_chains(model_matrices(fit))
 }
 
 #' A mixture with an unknown number of components: numbers, clusters, densities

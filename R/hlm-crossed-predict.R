@@ -48,9 +48,10 @@ bar_columns_of_z <- function(model) {
 }
 
 # The deviations of bar f in each draw, draws x (q J).
-stored_deviations <- function(model, draws, f) {
+stored_deviations <- function(model, draws, f,
+                              at = seq_along(model_places(model)[[f]])) {
   first <- match(sprintf("u[%d,1,1]", f), model$columns)
-  draws[, first - 1L + seq_along(model_places(model)[[f]]), drop = FALSE]
+  draws[, first - 1L + at, drop = FALSE]
 }
 
 # L of bar f in each draw: draws x q x q, lower triangular.
@@ -89,9 +90,8 @@ crossed_eta <- function(model, draws, rows, draw) {
     q <- ncol(z)
     code <- rows$codes[, f]
     known <- which(code > 0 & code <= length(model$levels[[f]]))
-    u <- stored_deviations(model, draws, f)
     for (k in seq_len(q)) {
-      add <- u[, k + q * (code[known] - 1), drop = FALSE]
+      add <- stored_deviations(model, draws, f, k + q * (code[known] - 1))
       if (any(z[known, k] != 1)) add <- add * rep(z[known, k], each = count)
       if (length(known) == ncol(mu)) {
         mu <- mu + add
@@ -139,7 +139,7 @@ predictor_moments.hlm_crossed_model <- function(model, draws, rows) {
 
 #' @exportS3Method
 predictor_deviations.hlm_crossed_model <- function(model, fit) {
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   out <- lapply(seq_along(model$layout), function(f) {
     bar <- model$layout[[f]]$bar
     levels <- model$levels[[f]]

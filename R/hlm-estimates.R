@@ -60,7 +60,7 @@ deviation_moments <- function(fit) {
     return(mixed_moments(lapply(imputed_parts(fit), deviation_moments)))
   }
   model <- fit_part(fit, "model")
-  d <- hlm_draws_in(model, do.call(rbind, chain_matrices(fit)))
+  d <- hlm_draws_in(model, bind_chains(chain_matrices(fit)))
   q <- model$data$q
   groups <- length(model$levels)
   mean <- matrix(0, q, groups)
@@ -155,9 +155,9 @@ VarCorr.gibbsite_regression <- function( # nolint: object_name_linter.
   if (noise) words <- rbind(words, data.frame(
     group = "Residual", term = NA, with = NA
   ))
-  draws <- do.call(rbind, chain_matrices(x))[
-    , match(columns, model$columns), drop = FALSE
-  ]
+  draws <- bind_chains(
+    chain_matrices(x), columns = match(columns, model$columns)
+  )
   bounds <- central_intervals(draws, level)
   data.frame(
     words, mean = colMeans(draws), sd = apply(draws, 2L, stats::sd),

@@ -114,11 +114,8 @@ group_coefficients <- function(fit, term, level, groups = seq_along(
   # of fits of imputed data each has moments by its own data
   parts <- if (is_imputed(fit)) imputed_parts(fit) else list(fit)
   moments <- lapply(parts, function(part) {
-    draws <- do.call(rbind, chain_matrices(part))
-    few <- evenly(nrow(draws), most / length(parts))
-    view <- predictor_view(
-      fit_part(part, "model"), draws[few, , drop = FALSE], term
-    )
+    draws <- some_draws(part, most / length(parts))
+    view <- predictor_view(fit_part(part, "model"), draws, term)
     rows <- group_rows(view$model, view$term, groups)
     if (deviation) rows$x[] <- 0
     predictor_moments(view$model, view$draws, rows)
@@ -140,8 +137,7 @@ group_coefficients <- function(fit, term, level, groups = seq_along(
 # draws: they choose the groups that are drawn.
 group_moments <- function(fit, term) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
-  draws <- draws[evenly(nrow(draws), 100), , drop = FALSE]
+  draws <- some_draws(fit, 100)
   levels <- group_term(model, term)$levels
   view <- predictor_view(model, draws, term)
   rows <- group_rows(view$model, view$term, seq_along(levels))

@@ -159,7 +159,7 @@ mixed_spread <- function(object, newdata, type, interval, level, ...,
     response, fit_part(object, "model"), newdata, weights, trials, ncol(eta),
     call
   )
-  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  scale <- response_scale(response, bind_chains(chain_matrices(object)))
   new_observations(response, list(mean = eta), size, scale, tails)
 }
 

@@ -73,7 +73,7 @@ missing_information <- function(fit) {
   model <- fit_part(fit, "model")
   columns <- seq_along(coefficient_columns(model))
   draws <- lapply(imputed_parts(fit), function(part) {
-    do.call(rbind, chain_matrices(part))[, columns, drop = FALSE]
+    bind_chains(chain_matrices(part), columns = columns)
   })
   each <- function(f) do.call(rbind, lapply(draws, f))
   within <- colMeans(each(function(x) apply(x, 2L, stats::var)))

@@ -167,7 +167,7 @@ is_importance_check <- function(x) {
 importance_draws <- function(fit, ndraws, call) {
   model <- fit_part(fit, "model")
   if (!is_corrected(model)) {
-    all <- do.call(rbind, chain_matrices(fit))
+    all <- bind_chains(chain_matrices(fit))
     return(all[spread_rows(ndraws, nrow(all), call), , drop = FALSE])
   }
   available <- length(fit) * nrow(.subset2(fit, 1L))

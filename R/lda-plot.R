@@ -117,7 +117,7 @@ topic_title <- function(topic, share, name = as.character(topic)) {
 draws_of_shares <- function(fit, chain) {
   model <- fit_part(fit, "model")
   chains <- if (is.null(chain)) seq_along(fit) else chain
-  all <- do.call(rbind, model_matrices(fit)[chains])
+  all <- bind_chains(model_matrices(fit)[chains])
   unname(all[, indexed("size", seq_len(model$k)), drop = FALSE]) / model$nobs
 }
 

@@ -195,7 +195,7 @@ fitted_shares <- function(fit, chains, type, draws, call) {
   }
   check_kept(fit, "theta", call)
   model <- fit_part(fit, "model")
-  all <- do.call(rbind, chain_matrices(fit)[chains])
+  all <- bind_chains(chain_matrices(fit)[chains])
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
   out <- vapply(rows, function(s) {
     t(block_of_draw(model, all, s, "theta"))
@@ -413,7 +413,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
   model <- fit_part(object, "model")
   check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
   tokens <- lda_newdata(object, newdata, "keep", call)
-  all <- do.call(rbind, chain_matrices(object))
+  all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
   document <- document_of_token(tokens)
   out <- vapply(rows, function(s) {
@@ -442,7 +442,7 @@ posterior_predict.gibbs_lda <- function(object, ndraws = NULL, ...) {
   model <- fit_part(object, "model")
   check_kept(object, c("theta", "phi"), call)
   tokens <- lda_tokens(object, NULL, call)
-  all <- do.call(rbind, chain_matrices(object))
+  all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
   lapply(rows, function(s) {
     new_documents(

@@ -72,7 +72,7 @@ topic_prevalence <- function(fit, formula, data, topics = NULL, ndraws = NULL,
   all <- seq_len(model$k)
   topics <- check_topics(topics %||% all, all, call, most = model$k)
   design <- design_of_documents(formula, data, model$documents, call)
-  draws <- do.call(rbind, model_matrices(fit)[chains])
+  draws <- bind_chains(model_matrices(fit)[chains])
   rows <- spread_rows(ndraws, nrow(draws), call)
   effects <- draws_of_prevalence(model, draws[rows, , drop = FALSE], design)
   out <- table_of_prevalence(

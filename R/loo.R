@@ -144,7 +144,7 @@ loo_moment_match.gibbsite_fit <- function(x, loo, ...) {
   known <- moment_density(x, call)
   log_lik <- rstantools::log_lik(x)
   check_loo_of(loo, log_lik, call)
-  rows <- do.call(rbind, model_matrices(x))[, known$columns, drop = FALSE]
+  rows <- bind_chains(model_matrices(x), columns = known$columns)
   spec <- known$spec
   by_row <- function(m, f) {
     values <- apply(m, 1L, f)

@@ -3,7 +3,7 @@
 # The draws of the matrices: draws x tuples x states.
 transition_draws <- function(fit) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, model_matrices(fit))
+  draws <- bind_chains(model_matrices(fit))
   size <- dim(model$data$shape)
   array(draws[, seq_len(prod(size)), drop = FALSE], c(nrow(draws), size))
 }
@@ -39,7 +39,7 @@ coef.fit_markov_chain <- function(object, ...) {
 confint.fit_markov_chain <- function(object, parm, level = 0.95, ...) {
   check_no_more(...)
   level <- check_level(level)
-  draws <- do.call(rbind, model_matrices(object))
+  draws <- bind_chains(model_matrices(object))
   out <- central_intervals(draws, level)
   dimnames(out) <- list(colnames(draws), tail_names(level))
   if (missing(parm)) out else some_rows(out, parm, rlang::current_env())
@@ -171,7 +171,7 @@ picture_transitions <- function(fit, type, variables, level, call) {
   if (!any(type %in% own)) {
     return(picture_chains(fit, type, variables, call))
   }
-  draws <- do.call(rbind, model_matrices(fit))
+  draws <- bind_chains(model_matrices(fit))
   labels <- model_labels(fit_part(fit, "model"))
   of <- column_parts(colnames(draws))$block == "stationary"
   rows <- which(of == (type == "stationary"))

@@ -101,7 +101,7 @@ values_of_draws <- function(fit, f, further, draws, arg, call) {
     ))
   }
   further <- further_of(model, f, further, arg, call)
-  rows <- do.call(rbind, chain_matrices(fit))
+  rows <- bind_chains(chain_matrices(fit))
   rows <- rows[spread_rows(draws, nrow(rows), call), , drop = FALSE]
   points <- lapply(seq_len(nrow(rows)), function(s) {
     model_point(model, rows[s, ])

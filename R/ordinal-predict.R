@@ -116,7 +116,7 @@ category_shares <- function(fit, rows, type = "response") {
 # have the same random numbers: a prediction does not depend on the other rows.
 unordered_shares <- function(fit, rows, type) {
   model <- fit_part(fit, "model")
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   n <- nrow(rows$x)
   new <- rep("", n)
   for (f in seq_len(ncol(rows$codes %||% matrix(0, n, 0L)))) {
@@ -159,7 +159,7 @@ category_values <- function(model, draws, rows, type) {
 ordered_shares <- function(fit, rows) {
   model <- fit_part(fit, "model")
   response <- model_response(model)
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   bounds <- cbind(-Inf, response_scale(response, draws), Inf)
   n <- nrow(rows$x)
   out <- matrix(
@@ -189,7 +189,7 @@ category_intervals <- function(fit, rows, level, call, type = "response") {
   response <- model_response(model)
   levels <- category_names(model, type)
   if (has_groups(model)) check_unlocked(call)
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   n <- nrow(rows$x)
   # deviations of groups are drawn for all rows at once
   blocks <- if (has_groups(model)) {

@@ -284,7 +284,7 @@ get_parameters.gibbsite_fit <- function(x, effects = "fixed",
     )
     out <- as.data.frame(x, index = FALSE)[names]
   } else {
-    out <- as.data.frame(do.call(rbind, chain_matrices(x)), optional = TRUE)
+    out <- as.data.frame(bind_chains(chain_matrices(x)), optional = TRUE)
     names <- grep(parameters %||% "", names(out), value = TRUE)
     out <- out[names]
   }
@@ -596,7 +596,7 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
   check_one_predictor(model, call)
   if (type == "response") check_has_moments(response, "one mean", call)
   size <- response_size(response, model, newdata, NULL, NULL, n, call)
-  draws <- do.call(rbind, chain_matrices(object))
+  draws <- bind_chains(chain_matrices(object))
   # of several bars the deviations are stored
   groups <- if (!is.null(rows$group) && is.null(rows$codes)) {
     seq_along(model$levels)

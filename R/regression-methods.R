@@ -8,7 +8,7 @@
 coefficient_draws <- function(fit) {
   model <- fit_part(fit, "model")
   columns <- coefficient_columns(model)
-  do.call(rbind, chain_matrices(fit))[, seq_along(columns), drop = FALSE]
+  bind_chains(chain_matrices(fit), columns = seq_along(columns))
 }
 
 # list(mean, sd) of the coefficients: of the normal approximation, or of the
@@ -34,8 +34,8 @@ parameter_interval <- function(fit, level,
     rownames(bounds) <- model$columns
     return(bounds)
   }
-  draws <- do.call(rbind, chain_matrices(fit))
-  central_intervals(draws[, columns, drop = FALSE], level)
+  draws <- bind_chains(chain_matrices(fit), columns = columns)
+  central_intervals(draws, level)
 }
 
 #' @exportS3Method
@@ -186,7 +186,7 @@ sigma.gibbsite_regression <- function(object, ...) {
   if (!inherits(response, "normal_response")) {
     return(NextMethod())
   }
-  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  scale <- response_scale(response, bind_chains(chain_matrices(object)))
   mean(cbind(scale)[, 1L])
 }
 
@@ -213,7 +213,7 @@ residuals.gibbsite_regression <- function(object, type = NULL, ...) {
     model, NULL, NULL, NULL, FALSE, rlang::current_env()
   )
   mean <- prediction_table(object, rows, "response")$mean
-  scale <- response_scale(response, do.call(rbind, chain_matrices(object)))
+  scale <- response_scale(response, bind_chains(chain_matrices(object)))
   out <- response_residual(response, frame, mean, type, scale)
   as_excluded(model, with_row_names(out, rows$names))
 }
@@ -380,7 +380,7 @@ simulate.gibbsite_regression <- function(object, nsim = 1, seed = NULL, ...) {
   )
   rows <- rows_to_predict(model, NULL, NULL, NULL, FALSE, call)
   size <- response_size(response, model, NULL, NULL, NULL, nrow(rows$x), call)
-  draws <- do.call(rbind, chain_matrices(object))
+  draws <- bind_chains(chain_matrices(object))
   respond <- function() {
     draw <- draws[sample.int(nrow(draws), 1L), , drop = FALSE]
     eta <- predictor_at_draws(model, draw, rows)
@@ -400,7 +400,7 @@ outlier_weights <- function(fit) {
     return(NULL)
   }
   frame <- check_frame(model)
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   scale <- response_scale(response, draws)
   rows <- rows_to_predict(
     model, NULL, NULL, NULL, FALSE, rlang::current_env()

@@ -94,14 +94,15 @@ no_groups_hint <- function(model) {
 prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   model <- fit_part(fit, "model")
   response <- model_response(model)
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   scale <- response_scale(response, draws)
   tails <- if (interval != "none") central_tails(level)
   if (type == "link") {
     response <- normal_response()
   }
   # the mean of a linear function is its value at the mean of the draws
-  linear <- is.null(rows$group) && inherits(response, "normal_response")
+  linear <- (is.null(rows$group) || !is.null(rows$codes)) &&
+    inherits(response, "normal_response")
   mean_draw <- matrix(colMeans(draws), 1L,
                       dimnames = list(NULL, colnames(draws)))
   n <- nrow(rows$x)
@@ -111,13 +112,14 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
   }
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
   # blocks of 8 MB: larger ones wait for memory
-  blocks <- row_blocks(n, nrow(draws), most = 1e6)
+  at_mean <- linear && interval == "none"
+  blocks <- row_blocks(n, if (at_mean) 1 else nrow(draws), most = 1e6)
   parts <- tell_each(blocks, "Blocks of predictions", function(block) {
     i <- order[block]
     moments <- function(draws) {
       predictor_moments(model, draws, rows_at_places(rows, i))
     }
-    if (linear && interval == "none") {
+    if (at_mean) {
       return(mean_responses(response, moments(mean_draw), tails))
     }
     at <- moments(draws)
@@ -451,7 +453,7 @@ draws_at_rows <- function(object, newdata, draws, offset = NULL,
 
 # The rows of the draws that `draws` names, chain after chain.
 drawn_rows <- function(object, draws, call) {
-  all <- do.call(rbind, chain_matrices(object))
+  all <- bind_chains(chain_matrices(object))
   all[spread_rows(draws, nrow(all), call), , drop = FALSE]
 }
 

@@ -132,7 +132,7 @@ horseshoe_shrinkage <- function(fit) {
   design <- model$layout
   used <- rows_used(frame)
   v <- used_weights(frame, used)
-  draws <- do.call(rbind, chain_matrices(fit))
+  draws <- bind_chains(chain_matrices(fit))
   sigma <- draws[, match("sigma", model$columns)]
   tau <- draws[, match("tau", model$columns)]
   kappa <- vapply(seq_along(design$slopes), function(j) {

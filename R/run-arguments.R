@@ -439,7 +439,10 @@ check_writable <- function(directory, arg, call) {
 #'   number of draws made in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
 #'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, and
-#'   60 times for at most 1,000 observations, in whole rounds, at least one.
+#'   60 times for at most 1,000 observations, in whole rounds, at least one. With
+#'   more observations, and no `seconds`, such a run is given up between a
+#'   quarter and a half of these draws, if it would need more than twice those
+#'   that are left.
 #' @param every `NULL` or a whole number, 1 or more: the draws made between two
 #'   checks. `NULL` (the default) is the sampler's `draws`.
 #' @param burnin `"auto"` (default) or `"fixed"`: whether draws may become
@@ -540,7 +543,8 @@ resolve_until <- function(rule, draws, call) {
 
 # The rule with `kept`, the number of draws that a chain keeps at most, for
 # which, and for those of a round, there must be room. A cap by default is
-# raised for few observations, whose sweeps are quick.
+# raised for few observations, whose sweeps are quick; a run of others is given
+# up early if it will not converge.
 complete_rule <- function(running, model, call) {
   rule <- running$stop_when
   if (is.null(rule)) {
@@ -557,6 +561,7 @@ complete_rule <- function(running, model, call) {
   rule$kept <- max(rule$every, min(wanted, room - rule$every))
   if (isTRUE(attr(rule, "by_default"))) {
     few <- !is.na(model$nobs) && model$nobs <= 1000
+    rule$gives_up <- !few && is.null(rule$seconds)
     rule$max_draws <- if (room < 2 * rule$every) {
       rule$every
     } else {
@@ -602,6 +607,9 @@ print.gibbsite_until <- function(x, ...) {
     paste("  at most", count(x$max_draws, "20 * `draws`")),
     if (is.null(x$max_draws)) {
       "  (60 * `draws` for at most 1,000 observations)"
+    },
+    if (is.null(x$max_draws) && is.null(x$seconds)) {
+      "  given up early, with more observations, if it will not converge"
     },
     if (!is.null(x$seconds)) {
       paste("  for", seconds_words(x$seconds), "or to the end of that round")

@@ -97,9 +97,12 @@ progress_line <- function(job, end, check, done) {
     stride_of(job) * more_draws(check$table)
   paste0(
     name, ": ", format_number(drawn), " draws of each chain. Not converged: ",
-    worst_words(check$table), ". About ",
-    format_number(min(wanted, job$goal)), " draws are needed, ",
-    until(wanted), ". ", cap
+    worst_words(check$table), ". About ", format_number(wanted),
+    " draws ", if (wanted > job$goal) {
+      "would be needed. "
+    } else {
+      paste0("are needed, ", until(wanted), ". ")
+    }, cap
   )
 }
 

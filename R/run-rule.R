@@ -50,18 +50,15 @@ rule_verdict <- function(job, rule, common, suspect) {
   list(
     verdict = if (drop && !is_short(invariants, table)) "drop" else "go on",
     suspect = table$variable[[which.max(distances(table))]], table = table,
-    vain = isTRUE(rule$gives_up) && is_given_up(job, common, invariants, table)
+    vain = isTRUE(rule$gives_up) && is_given_up(job, common, table)
   )
 }
 
-# Whether chains that have not converged are stuck; or need more than twice the
-# draws that are left, which is asked in the second quarter of all.
-is_given_up <- function(job, common, invariants, table) {
-  judged <- invariants[, , table$variable, drop = FALSE]
-  needed <- stride_of(job) * more_draws(table)
-  identical(find_cause(judged, table)$kind, "stuck") ||
-    4 * common >= job$goal && 2 * common <= job$goal &&
-      needed > 2 * (job$goal - common)
+# Whether chains that have not converged need more than twice the draws that are
+# left, which is asked in the second quarter of all.
+is_given_up <- function(job, common, table) {
+  4 * common >= job$goal && 2 * common <= job$goal &&
+    stride_of(job) * more_draws(table) > 2 * (job$goal - common)
 }
 
 is_checked <- function(rule, common) {

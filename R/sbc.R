@@ -254,7 +254,7 @@ summary.gibbsite_sbc <- function(object, ...) {
 }
 
 # All rows of a fit, with the model's names.
-simulated_rows <- function(fit) do.call(rbind, model_matrices(fit))
+simulated_rows <- function(fit) bind_chains(model_matrices(fit))
 
 #' @rdname sbc
 #' @export

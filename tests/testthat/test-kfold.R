@@ -723,21 +723,36 @@ test_that("folds of a fit by a rule run by it, and are given up early", {
   expect_identical(shown_draws(fold(line())$fit), 100L)
 })
 
-test_that("a run that gives up ends when its chains are found to be stuck", {
-  own <- gibbsite:::complete_rule
-  local_object("complete_rule", function(...) {
-    running <- own(...)
-    running$stop_when$gives_up <- TRUE
-    running
-  })
+test_that("a run by the default cap is given up if it will not converge", {
   two_peaks <- function(x) log(sum(dnorm(x, c(-30, 30))))
-  expect_warning(
-    fit <- mh_sample(
-      two_peaks, 30, random_walk(1), draws = 500, burnin = 50, thin = 1,
+  run <- function(rule) {
+    mh_sample(
+      two_peaks, 30, random_walk(1), draws = 100, burnin = 50, thin = 1,
       chains = 2, inits = list(-30, 30), seed = 1, progress = FALSE,
-      stop_when = until(max_draws = 5000, burnin = "fixed")
-    ),
-    "after 500 draws, where the run ends"
+      stop_when = rule
+    )
+  }
+  expect_warning(
+    fit <- run(until(burnin = "fixed")),
+    "after 500 draws, where the run is given up"
   )
-  expect_identical(shown_draws(fit), 500L)
+  expect_identical(gibbsite:::draws_made(fit), 500L)
+  # a time or a number of draws that the user names is used up
+  expect_warning(
+    fit <- run(until(burnin = "fixed", max_draws = 2000)), "the rule ends"
+  )
+  expect_identical(gibbsite:::draws_made(fit), 2000L)
+  expect_warning(
+    fit <- run(until(burnin = "fixed", seconds = 1e6)), "the rule ends"
+  )
+  expect_identical(gibbsite:::draws_made(fit), 2000L)
+  # so are all the draws of few observations
+  expect_warning(
+    fit <- gibbs_lm(
+      mpg ~ wt, mtcars, draws = 20, burnin = 10, chains = 2, seed = 1,
+      progress = FALSE, stop_when = until(ess = 1e5, burnin = "fixed")
+    ),
+    "the rule ends"
+  )
+  expect_identical(gibbsite:::draws_made(fit), 1200L)
 })
