@@ -100,8 +100,8 @@
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`, as in [stats::lm()]. A
 #'   term whose value in a row depends on other rows of the data, such as `I(x -
-#'   mean(x))` or `cut(x, 3)`, is named in a warning
-#'   (`gibbsite_warning_other_rows`), and new data are refused: make its column
+#'   mean(x))` or `cut(x, 3)`, or on random numbers, such as `jitter(x)`, is
+#'   named in a warning (`gibbsite_warning_other_rows`), and new data are refused: make its column
 #'   in the data. `scale(x)`, `poly(x, 2)`, `splines::ns(x, 3)` and
 #'   `splines::bs(x)` as terms of their own keep what they took from the data.
 #'   A call may name it in any position, as in `lapply(split(data, data$g),

@@ -1,4 +1,5 @@
-# Variables of a formula whose value in a row depends on other rows.
+# Variables of a formula whose value in a row depends on other rows, or on random
+# numbers.
 #
 # stats::model.frame() makes a variable such as I(x - mean(x)) anew from the
 # rows that it is given, so that it means something else in new data. It keeps
@@ -6,8 +7,8 @@
 # they are terms of their own. A variable uses other rows if its values
 # change when they are computed from a few of the rows.
 
-# The names of such variables of a model frame, and "(offset)" if the argument
-# `offset` is one. raw: the variables before they are transformed, by name;
+# Such variables of a model frame, and "(offset)" if the argument `offset` is one;
+# the element names are "other" or "random". raw: the variables before they are transformed, by name;
 # data: that of the call; offset: an expression.
 variables_of_other_rows <- function(frame, raw, data, offset = NULL) {
   terms <- attr(frame, "terms")
@@ -23,8 +24,9 @@ variables_of_other_rows <- function(frame, raw, data, offset = NULL) {
   again <- row_maker(frame, raw, data, environment(terms))
   found <- vapply(names(made_by), function(name) {
     uses_other_rows(frame[[name]], made_by[[name]], again)
-  }, NA)
-  names(made_by)[found]
+  }, "")
+  found <- found[found != ""]
+  stats::setNames(names(found), found)
 }
 
 # A function (expression, rows): its value for some rows of the frame alone.
@@ -68,7 +70,7 @@ as_row_numbers <- function(rows, data) {
 }
 
 # Single rows show whether a variable uses other rows, a few rows in reverse
-# whether it uses their order. A variable that cannot be made of a few rows,
+# whether it uses their order: "other", "random" or "". A variable that cannot be made of a few rows,
 # such as relevel(factor(x), "a") of rows without "a", is made of all of them.
 uses_other_rows <- function(value, expression, again) {
   n <- NROW(value)
@@ -80,22 +82,22 @@ uses_other_rows <- function(value, expression, again) {
   for (rows in tried) {
     made <- again(expression, rows)
     if (identical(made, NA)) {
-      return(FALSE)
+      return("random")
     }
     failed <- is.null(made)
     if (!failed && !same_rows(made, value, rows, size)) {
-      return(TRUE)
+      return("other")
     }
   }
   if (failed) {
     for (rows in list(n:1, c(n:1, some))) {
       made <- again(expression, rows)
       if (!is.null(made) && !same_rows(made, value, rows, size)) {
-        return(TRUE)
+        return("other")
       }
     }
   }
-  FALSE
+  ""
 }
 
 # The rows of the least and the largest value, or of the first five different
@@ -146,21 +148,30 @@ same_rows <- function(made, value, rows, size) {
 
 # terms: of the formula; found: names of such variables.
 warn_other_rows <- function(found, terms) {
-  names <- setdiff(
-    found, c("(offset)", all_term_variables(terms)[attr(terms, "response")])
-  )
+  names <- found[!found %in% c(
+    "(offset)", all_term_variables(terms)[attr(terms, "response")]
+  )]
   if (length(names) > 0L) {
+    source <- row_sources(names)
     warn_gibbsite(
       c(
-        "{cli::qty(names)}The value{?s} of {.code {names}} in a row depend{?s/}
-         on other rows of the data.",
-        "!" = "Predictions for new data are refused: other rows would change
-               {cli::qty(names)}{?its/their} meaning.",
+        "{cli::qty(names)}The value{?s} of {.code {unname(names)}} in a row
+         depend{?s/} on {source}.",
+        "!" = "Predictions for new data are refused: {cli::qty(names)}{?it/they}
+               would mean something else there.",
         i = other_rows_cure
       ),
       class = "other_rows"
     )
   }
+}
+
+# What the values of such variables depend on.
+row_sources <- function(found) {
+  random <- names(found) %in% "random"
+  or_words(c(
+    if (!all(random)) "other rows of the data", if (any(random)) "random numbers"
+  ))
 }
 
 other_rows_cure <-
@@ -174,13 +185,15 @@ all_term_variables <- function(terms) {
 # Refuses to make such variables of new data. found: their names; names: of the
 # variables that are to be made; arg: the argument with the new data.
 check_row_variables <- function(found, names, arg, call) {
-  names <- intersect(names, found)
+  found <- found[found %in% names]
+  names <- unname(found)
   if (length(names) > 0L) {
+    source <- row_sources(found)
     abort_argument(
       c(
         "{.code {names}} cannot be made for {.arg {arg}}: in the fit
          {cli::qty(names)}{?its value/their values} in a row depend{?s/} on
-         other rows of the data.",
+         {source}.",
         i = other_rows_cure
       ),
       call = call, class = "other_rows", variables = names

@@ -83,10 +83,21 @@ test_that("terms that are made row by row are not named", {
   }
 })
 
-test_that("random terms are not named, and do not change the draws", {
-  skip_long()
+test_that("random terms are named, and do not change the draws", {
   set.seed(3)
-  expect_null(named_terms(quote(jitter(x)))$said)
+  found <- named_terms(quote(jitter(x)))
+  expect_match(
+    found$said, "of `jitter\\(x\\)` in a row depends on random"
+  )
+  expect_error(
+    predict(found$fit, rows[1:3, ]), "depends on random numbers",
+    class = "gibbsite_error_other_rows"
+  )
+  expect_identical(predict(found$fit), predict(found$fit))
+  both <- named_terms(quote(jitter(x) + rank(x)))
+  expect_match(
+    both$said, "depend on other rows of the data or random"
+  )
   set.seed(3)
   jittered <- stats::runif(2)
   set.seed(3)
