@@ -59,6 +59,14 @@ groups <- function(x, formula) {
   function(seed) gibbs_hlm(formula, x, seed = seed, progress = FALSE)
 }
 
+# A regression by another function.
+fit_by <- function(fit, x, formula, ...) {
+  force(x)
+  function(seed) fit(formula, x, ..., seed = seed, progress = FALSE)
+}
+
+one_row_each <- function(x, count) x[rep(seq_len(nrow(x)), x[[count]]), ]
+
 binary_groups <- function(x, formula) {
   force(x)
   function(seed) gibbs_logistic(formula, x, seed = seed, progress = FALSE)
@@ -272,6 +280,94 @@ cases <- list(
   "binary InstEval" = list(
     function() data_of("InstEval", "lme4"),
     function(x) binary_groups(x, (y > 3) ~ service + (1 | s)), 2L
+  ),
+  "crossed Penicillin" = list(
+    function() data_of("Penicillin", "lme4"),
+    function(x) groups(x, diameter ~ 1 + (1 | plate) + (1 | sample))
+  ),
+  "crossed Pastes" = list(
+    function() data_of("Pastes", "lme4"),
+    function(x) groups(x, strength ~ 1 + (1 | batch / cask))
+  ),
+  "crossed Machines" = list(
+    function() as.data.frame(data_of("Machines", "nlme")),
+    function(x) groups(x, score ~ Machine + (1 | Worker / Machine))
+  ),
+  "crossed Oxide" = list(
+    function() as.data.frame(data_of("Oxide", "nlme")),
+    function(x) groups(x, Thickness ~ Source + (1 | Lot / Wafer))
+  ),
+  "crossed Pixel" = list(
+    function() as.data.frame(data_of("Pixel", "nlme")),
+    function(x) {
+      groups(x, pixel ~ day + I(day^2) + (day | Dog) + (1 | Dog:Side))
+    }
+  ),
+  "crossed oats" = list(
+    function() data_of("oats", "MASS"),
+    function(x) groups(x, Y ~ V + N + (1 | B / V))
+  ),
+  "crossed InstEval" = list(
+    function() data_of("InstEval", "lme4"),
+    function(x) groups(x, y ~ service + (1 | s) + (1 | d)), 2L
+  ),
+  "crossed VerbAgg" = list(
+    function() data_of("VerbAgg", "lme4"),
+    function(x) binary_groups(x, r2 ~ btype + (1 | id) + (1 | item)), 2L
+  ),
+  "counts epil" = list(
+    function() data_of("epil", "MASS"),
+    function(x) fit_by(gibbs_count, x, y ~ lbase * trt + lage + V4 + (1 | subject))
+  ),
+  "counts grouseticks" = list(
+    function() data_of("grouseticks", "lme4"),
+    function(x) {
+      fit_by(gibbs_count, x, TICKS ~ YEAR + scale(HEIGHT) + (1 | BROOD) +
+               (1 | LOCATION) + (1 | INDEX))
+    }
+  ),
+  "counts quine" = list(
+    function() data_of("quine", "MASS"),
+    function(x) {
+      fit_by(gibbs_count, x, Days ~ Eth * Sex * Age * Lrn, family = "negbinomial")
+    }
+  ),
+  "counts InsectSprays" = list(
+    function() InsectSprays, function(x) fit_by(gibbs_count, x, count ~ spray)
+  ),
+  "counts claims" = list(
+    function() data_of("Insurance", "MASS"),
+    function(x) {
+      fit_by(gibbs_count, x,
+             Claims ~ offset(log(Holders)) + Age + Group + (1 | District))
+    }
+  ),
+  "ordered housing" = list(
+    function() one_row_each(data_of("housing", "MASS"), "Freq"),
+    function(x) fit_by(gibbs_ordinal, x, Sat ~ Infl + Type + Cont)
+  ),
+  "ordered VerbAgg" = list(
+    function() data_of("VerbAgg", "lme4"),
+    function(x) fit_by(gibbs_ordinal, x, resp ~ btype + (1 | id) + (1 | item)),
+    2L
+  ),
+  "categories iris" = list(
+    function() iris,
+    function(x) fit_by(gibbs_categorical, x, Species ~ Sepal.Length + Sepal.Width)
+  ),
+  "categories housing" = list(
+    function() one_row_each(data_of("housing", "MASS"), "Freq"),
+    function(x) fit_by(gibbs_categorical, x, Type ~ Infl + Cont)
+  ),
+  "t stackloss" = list(
+    function() stackloss,
+    function(x) fit_by(gibbs_lm, x, stack.loss ~ ., errors = "t")
+  ),
+  "t Orthodont" = list(
+    function() as.data.frame(data_of("Orthodont", "nlme")),
+    function(x) {
+      fit_by(gibbs_hlm, x, distance ~ age * Sex + (1 | Subject), errors = "t")
+    }
   )
 )
 

@@ -1,5 +1,5 @@
-# Several grouping factors: gibbs_hlm(), and gibbs_logistic() with the probit
-# link, beside MCMCglmm and lme4.
+# Several grouping factors: gibbs_hlm(), gibbs_logistic() with the probit link and
+# gibbs_count(), beside MCMCglmm and lme4.
 #
 #   Rscript bench/crossed.R [REGEX]     default: all
 #
@@ -7,8 +7,9 @@
 # (a point estimate); of our default call, with whether it converged; and
 # effective draws a second of processor time of the worst of the fixed effects
 # and standard deviations, ours and of MCMCglmm, one chain and one thread each.
-# At last, seconds a sweep and the smallest effective size of 1,000
-# draws as rows are added to a simulated design.
+# At last (`growth`), milliseconds of a sweep and the smallest effective size of
+# 510 draws as rows are added to a simulated design, and (`million`) the default
+# call for a million rows.
 suppressPackageStartupMessages({
   library(gibbsite)
   library(lme4)
@@ -36,25 +37,30 @@ sets <- list(
     score ~ Machine + (1 | Worker / Machine), machines, 10000
   ),
   VerbAgg = list(
-    r2 ~ btype + (1 | id) + (1 | item), VerbAgg, 1000, probit = TRUE
+    r2 ~ btype + (1 | id) + (1 | item), VerbAgg, 1000, family = "probit"
+  ),
+  # the factor INDEX has a level for each row: the residual of MCMCglmm
+  grouseticks = list(
+    TICKS ~ YEAR + scale(HEIGHT) + (1 | BROOD) + (1 | LOCATION) + (1 | INDEX),
+    grouseticks, 10000, family = "poisson"
   )
 )
 
+family_of <- function(set) c(set$family, "gaussian")[[1L]]
 fit_set <- function(set, ...) {
-  if (isTRUE(set$probit)) {
-    quietly(gibbs_logistic(
-      set[[1L]], set[[2L]], link = "probit", ..., progress = FALSE
-    ))
-  } else {
-    quietly(gibbs_hlm(set[[1L]], set[[2L]], ..., progress = FALSE))
-  }
+  fit <- switch(family_of(set),
+    probit = function(...) gibbs_logistic(..., link = "probit"),
+    poisson = function(...) gibbs_count(..., family = "poisson"),
+    gibbs_hlm
+  )
+  quietly(fit(set[[1L]], set[[2L]], ..., progress = FALSE))
 }
 point_of <- function(set) {
-  if (isTRUE(set$probit)) {
-    glmer(set[[1L]], set[[2L]], stats::binomial("probit"))
-  } else {
+  switch(family_of(set),
+    probit = glmer(set[[1L]], set[[2L]], stats::binomial("probit")),
+    poisson = glmer(set[[1L]], set[[2L]], stats::poisson()),
     lmer(set[[1L]], set[[2L]])
-  }
+  )
 }
 
 ours <- function(set) {
@@ -68,9 +74,9 @@ ours <- function(set) {
 # The same groups as independent effects, with parameter-expanded priors.
 theirs <- function(set) {
   form <- set[[1L]]
-  bars <- names(attr(
+  bars <- setdiff(names(attr(
     fit_set(set, draws = 2, burnin = 0, chains = 1), "model"
-  )$levels)
+  )$levels), "INDEX")
   data <- set[[2L]]
   random <- vapply(bars, function(bar) {
     parts <- strsplit(bar, ":")[[1L]]
@@ -85,8 +91,8 @@ theirs <- function(set) {
   time <- seconds(fit <- quietly(MCMCglmm::MCMCglmm(
     fixed, stats::as.formula(paste("~", paste(random, collapse = " + "))),
     data = data, nitt = draws + 100, burnin = 100, thin = 1, verbose = FALSE,
-    family = if (isTRUE(set$probit)) "threshold" else "gaussian",
-    prior = list(G = g, R = if (isTRUE(set$probit)) {
+    family = switch(family_of(set), probit = "threshold", family_of(set)),
+    prior = list(G = g, R = if (family_of(set) == "probit") {
       list(V = 1, fix = 1)
     } else {
       list(V = 1, nu = 0.002)
@@ -121,6 +127,16 @@ simulated <- function(n, groups) {
     y = stats::rnorm(groups)[a] + stats::rnorm(groups)[b] + stats::rnorm(n),
     a = factor(a), b = factor(b)
   )
+}
+if (grepl(chosen, "million")) {
+  data <- simulated(1e6, 1e4)
+  time <- system.time(fit <- quietly(gibbs_hlm(
+    y ~ 1 + (1 | a) + (1 | b), data, seed = 1, progress = FALSE
+  )))[["elapsed"]]
+  cat(sprintf(
+    "million: 1e6 rows, 2 x 10,000 groups: %.0f s of the clock, %s\n", time,
+    if (converged(fit)) "converged" else "not converged"
+  ))
 }
 for (n in c(1e4, 1e5, 1e6)[grepl(chosen, "growth")]) {
   data <- simulated(n, n / 100)

@@ -19,6 +19,7 @@
   RUN(lda_exact)       \
   RUN(linalg)          \
   RUN(lm)              \
+  RUN(log_cdf)         \
   RUN(logistic)        \
   RUN(logistic_gibbs)  \
   RUN(logistic_mean)   \

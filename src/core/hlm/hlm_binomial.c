@@ -4,23 +4,32 @@
 
 #include <math.h>
 
+#include "numeric/log_cdf.h"
 #include "numeric/polya_gamma.h"
 #include "numeric/positive_normal.h"
-#include "numeric/rmath.h"
 
-/* log P(s_i | eta), the binomial coefficient left out */
-static double logit_log_lik(const void *response, size_t i, double eta) {
+/* log P(s | eta), the binomial coefficients left out */
+static double logit_log_lik(const void *response, const double *eta, size_t n) {
   const hlm_binomial *r = response;
-  const double s = r->success[i], f = r->total[i] - s;
-  return (eta > 0.0 ? -f * eta : s * eta) -
-         r->total[i] * log1p(exp(-fabs(eta)));
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const double s = r->success[i], f = r->total[i] - s;
+    sum += (eta[i] > 0.0 ? -f * eta[i] : s * eta[i]) -
+           r->total[i] * log_cdf_logistic(fabs(eta[i]));
+  }
+  return sum;
 }
 
-static double probit_log_lik(const void *response, size_t i, double eta) {
+static double probit_log_lik(const void *response, const double *eta,
+                             size_t n) {
   const hlm_binomial *r = response;
-  const double s = r->success[i], f = r->total[i] - s;
-  return (s > 0.0 ? s * pnorm(eta, 0.0, 1.0, 1, 1) : 0.0) +
-         (f > 0.0 ? f * pnorm(eta, 0.0, 1.0, 0, 1) : 0.0);
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const double s = r->success[i], f = r->total[i] - s;
+    sum += (s > 0.0 ? s * log_cdf_normal(eta[i]) : 0.0) +
+           (f > 0.0 ? f * log_cdf_normal(-eta[i]) : 0.0);
+  }
+  return sum;
 }
 
 static hlm_latent_row logit_draw(const void *response, size_t i, double eta) {

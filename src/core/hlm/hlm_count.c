@@ -7,6 +7,7 @@
 
 #include "numeric/arena.h"
 #include "numeric/linalg.h"
+#include "numeric/log_cdf.h"
 #include "numeric/rmath.h"
 #include "run/slice.h"
 
@@ -73,13 +74,9 @@ static double weight_of(const hlm_count_data *data, size_t i) {
   return data->weights ? data->weights[i] : 1.0;
 }
 
-/* log(1 + exp(x)) */
-static double log1p_exp(double x) {
-  return (x > 0.0 ? x : 0.0) + log1p(exp(-fabs(x)));
-}
-
+/* y log(1 + exp(-t)) + r log(1 + exp(t)) */
 static double log_failures(double y, double size, double t) {
-  return y * log1p_exp(-t) + size * log1p_exp(t);
+  return (t > 0.0 ? size * t : -y * t) + (y + size) * log_cdf_logistic(fabs(t));
 }
 
 /* The log density of row i as a function of eta, such that nothing cancels for large
@@ -123,7 +120,13 @@ typedef struct {
   const double *right, *precision;
   const double *start; /* d: a fixed point */
   int negbinomial;
+  double log_t; /* of the density of the t part at its centre */
 } block;
+
+static double log_t_at_centre(size_t d) {
+  return lgammafn(0.5 * (FREEDOM + (double)d)) - lgammafn(0.5 * FREEDOM) -
+         0.5 * (double)d * log(0.5 * FREEDOM);
+}
 
 static size_t row_at(const block *k, size_t i) {
   return k->row ? (size_t)k->row[i] : i;
@@ -188,7 +191,6 @@ static status find_mode(hlm_count *m, const block *k) {
  * distance from its centre. */
 static double log_ratio(const hlm_count *m, const block *k, const double *e) {
   const size_t d = k->d;
-  const double order = (double)d;
   double value = 0.0, square = 0.0;
   for (size_t i = 0; i < k->count; i++)
     value += log_row(m, row_at(k, i),
@@ -202,10 +204,8 @@ static double log_ratio(const hlm_count *m, const block *k, const double *e) {
     const double at = linalg_inner(m->factor + j + d * j, m->gap + j, d - j);
     square += at * at;
   }
-  const double log_t = lgammafn(0.5 * (FREEDOM + order)) -
-                       lgammafn(0.5 * FREEDOM) -
-                       0.5 * order * log(0.5 * FREEDOM) -
-                       0.5 * (FREEDOM + order) * log1p(square / FREEDOM);
+  const double log_t =
+    k->log_t - 0.5 * (FREEDOM + (double)d) * log1p(square / FREEDOM);
   const double a = log1p(-HEAVY) - 0.5 * square, b = log(HEAVY) + log_t;
   return value - fmax(a, b) - log1p(exp(-fabs(a - b)));
 }
@@ -298,8 +298,10 @@ static void open_fixed(hlm_count *m) {
 
 static block fixed_block(const hlm_count *m, const double *design) {
   const hlm_count_data *data = &m->data;
-  return (block){data->groups.p, data->n,      NULL,         design,
-                 m->right,       m->precision, m->reference, data->negbinomial};
+  return (block){
+    data->groups.p, data->n,           NULL,
+    design,         m->right,          m->precision,
+    m->reference,   data->negbinomial, log_t_at_centre(data->groups.p)};
 }
 
 static status move_fixed(hlm_count *m, const double *design, double *counts) {
@@ -401,6 +403,7 @@ static status draw_groups(hlm_count *m, size_t f, double *counts) {
   const hlm_data *bar = m->data.groups.bar + f;
   const hlm_rows *rows = m->data.bar + f;
   const size_t q = bar->q;
+  const double log_t = log_t_at_centre(q);
   status outcome = STATUS_OK;
   memset(m->theta, 0, q * sizeof *m->theta);
   for (size_t j = 0; outcome == STATUS_OK && j < bar->groups; j++) {
@@ -412,7 +415,8 @@ static status draw_groups(hlm_count *m, size_t f, double *counts) {
                          NULL,
                          m->groups.bar[f].inverse,
                          m->theta,
-                         m->data.negbinomial};
+                         m->data.negbinomial,
+                         log_t};
     outcome = move_block(
       m, &group, m->state.groups.u + m->data.groups.first[f] + q * j, counts);
   }
@@ -467,8 +471,15 @@ static status shear(hlm_count *m, size_t f, size_t k, size_t l,
   const double right = linalg_inner(bar->inverse + q * k, bar->sums + q * l, q);
   double c = 0.0;
   measure_along(m, f, k, l);
-  const block along = {1,      m->data.n,  NULL,  m->along,
-                       &right, &precision, &zero, m->data.negbinomial};
+  const block along = {1,
+                       m->data.n,
+                       NULL,
+                       m->along,
+                       &right,
+                       &precision,
+                       &zero,
+                       m->data.negbinomial,
+                       log_t_at_centre(1)};
   const status outcome = move_block(m, &along, &c, counts);
   for (size_t j = 0; j < bar->data.groups; j++)
     bar->state.u[k + q * j] += c * bar->state.u[l + q * j];
@@ -650,6 +661,7 @@ static void expect_rows(hlm_count *m, size_t f) {
 status hlm_count_open(hlm_count *m, const hlm_count_data *data,
                       const hlm_count_state *state, hlm_model *bar,
                       void *const *bar_work, void *work) {
+  log_cdf_open();
   m->data = *data;
   m->state = *state;
   m->wide_count = 0;

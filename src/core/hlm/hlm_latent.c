@@ -8,6 +8,7 @@
 
 #include "numeric/arena.h"
 #include "numeric/linalg.h"
+#include "numeric/log_cdf.h"
 #include "run/slice.h"
 
 /* ---- work space ------------------------------------------------------------ */
@@ -52,6 +53,7 @@ static void carve(hlm_latent *m, arena *work) {
   m->mean = arena_doubles(work, p);
   m->eta = arena_doubles(work, n);
   m->along = arena_doubles(work, n);
+  m->trial = arena_doubles(work, n);
   m->latent = arena_take(work, n, sizeof *m->latent);
   m->rows = arena_doubles(work, (double)width * (double)size);
   m->sums = arena_doubles(work, (double)width);
@@ -88,6 +90,7 @@ size_t hlm_latent_work_size(const hlm_latent_data *data) {
 
 void hlm_latent_open(hlm_latent *m, const hlm_latent_data *data,
                      const hlm_state *state, void *work) {
+  log_cdf_open();
   m->data = *data;
   arena over = arena_over(work);
   carve(m, &over);
@@ -143,11 +146,10 @@ static double log_of_scale(const void *target, double x) {
   const hlm_latent *m = t->model;
   const hlm_latent_data *data = &m->data;
   const double step = expm1(x);
-  double sum = hlm_log_scale(m->bar + t->f, t->k, x);
   for (size_t i = 0; i < data->n; i++)
-    sum +=
-      data->type->log_lik(data->response, i, m->eta[i] + step * m->along[i]);
-  return sum;
+    m->trial[i] = m->eta[i] + step * m->along[i];
+  return hlm_log_scale(m->bar + t->f, t->k, x) +
+         data->type->log_lik(data->response, m->trial, data->n);
 }
 
 static void scale_coordinate(hlm_latent *m, size_t f, size_t k) {
@@ -330,10 +332,7 @@ void hlm_latent_record(void *model, double *row, size_t stride) {
     data->type->record(data->response, next, stride);
   next += stride * data->type->parameters;
   hlm_latent_predict(m);
-  double log_lik = data->constant;
-  for (size_t i = 0; i < data->n; i++)
-    log_lik += data->type->log_lik(data->response, i, m->eta[i]);
-  *next = log_lik;
+  *next = data->constant + data->type->log_lik(data->response, m->eta, data->n);
   for (size_t f = 0; f < data->bars; f++)
     next = hlm_record_deviations(m->bar + f, next, stride);
 }

@@ -40,8 +40,8 @@ typedef struct {
 
 /* A type of responses.  `response` is its own data, with its parameters. */
 typedef struct {
-  /* l_i(eta), constants left out */
-  double (*log_lik)(const void *response, size_t i, double eta);
+  /* sum_i l_i(eta_i), constants left out */
+  double (*log_lik)(const void *response, const double *eta, size_t n);
   hlm_latent_row (*draw)(const void *response, size_t i, double eta);
   /* Draws the parameters given eta of all rows; NULL if there are none. */
   status (*update)(void *response, const double *eta, size_t n,
@@ -73,10 +73,10 @@ typedef struct {
   hlm_latent_data data;
   hlm_model *bar; /* F */
   double *z, *x, *y, *pool_x,
-    *pool_y;              /* the reduced rows of one bar                     */
-  double *mean;           /* p: the prior means of b */
-  double *eta, *along;    /* n */
-  hlm_latent_row *latent; /* n */
+    *pool_y;    /* the reduced rows of one bar                     */
+  double *mean; /* p: the prior means of b */
+  double *eta, *along, *trial; /* n */
+  hlm_latent_row *latent;      /* n */
   double *rows; /* (q + p + 1) x the largest n_j: (z, x, y) sqrt(v)          */
   double *sums; /* q + p + 1                                                 */
   hlm_nested_work nested;

@@ -8,11 +8,15 @@
 #include "numeric/arena.h"
 #include "numeric/linalg.h"
 
-static double ordinal_log_lik(const void *response, size_t i, double eta) {
+static double ordinal_log_lik(const void *response, const double *eta,
+                              size_t n) {
   const hlm_ordinal *r = response;
   const cutpoints *o = &r->cutpoints;
-  return o->weight[i] *
-         cutpoints_log_probability(o, r->theta, (size_t)o->code[i], eta);
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++)
+    sum += o->weight[i] *
+           cutpoints_log_probability(o, r->theta, (size_t)o->code[i], eta[i]);
+  return sum;
 }
 
 static hlm_latent_row ordinal_draw(const void *response, size_t i, double eta) {

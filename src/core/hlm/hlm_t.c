@@ -21,10 +21,13 @@ static double error_of(const hlm_t *r, size_t i, double eta) {
   return r->root[i] * (r->y[i] - eta);
 }
 
-/* log p(y_i | eta), the root of the weight left out */
-static double t_log_lik(const void *response, size_t i, double eta) {
+/* log p(y | eta), the roots of the weights left out */
+static double t_log_lik(const void *response, const double *eta, size_t n) {
   const hlm_t *r = response;
-  return r->height + log_fall(error_of(r, i, eta), *r->sigma, *r->nu);
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++)
+    sum += r->height + log_fall(error_of(r, i, eta[i]), *r->sigma, *r->nu);
+  return sum;
 }
 
 static hlm_latent_row t_draw(const void *response, size_t i, double eta) {

@@ -7,6 +7,7 @@
 
 #include "numeric/interval_normal.h"
 #include "numeric/linalg.h"
+#include "numeric/log_cdf.h"
 #include "numeric/rmath.h"
 #include "run/parts.h"
 
@@ -74,7 +75,18 @@ static double weight_of(const cutpoints *o, size_t e) {
 double cutpoints_log_probability(const cutpoints *o, const double *theta,
                                  size_t code, double eta) {
   const interval level = bounds_of(o, theta, code);
-  return log_between(level.low - eta, level.high - eta);
+  double low = level.low - eta, high = level.high - eta;
+  if (low > 0.0) {
+    const double upper = -low;
+    low = -high;
+    high = upper;
+  }
+  if (low == -INFINITY)
+    return log_cdf_normal(high);
+  if (high == INFINITY)
+    return log_cdf_normal(-low);
+  const double top = log_cdf_normal(high);
+  return top + log1p(-exp(log_cdf_normal(low) - top));
 }
 
 double cutpoints_draw_latent(const cutpoints *o, const double *theta,

@@ -53,7 +53,7 @@ void cutpoints_carve(cutpoints *o, arena *a);
 /* sum_e log P(c_e | theta, eta_e), the same for any number of threads. */
 double cutpoints_log_lik(const cutpoints *o, const double *theta, int threads);
 
-/* log [Phi(theta_c - eta) - Phi(theta_{c-1} - eta)], c = code */
+/* log [Phi(theta_c - eta) - Phi(theta_{c-1} - eta)], c = code; after log_cdf_open() */
 double cutpoints_log_probability(const cutpoints *o, const double *theta,
                                  size_t code, double eta);
 
