@@ -4,7 +4,8 @@
 #   Rscript bench/crossed.R [REGEX]     default: all
 #
 # REGEX chooses data sets by name. For each data set: seconds of lmer() or glmer()
-# (a point estimate); of our default call, with whether it converged; and
+# (a point estimate); of our default call, with whether it converged; the standard
+# deviations of both, of groups and errors (estimate / posterior mean); and
 # effective draws a second of processor time of the worst of the fixed effects
 # and standard deviations, ours and of MCMCglmm, one chain and one thread each.
 # At last (`growth`), milliseconds of a sweep and the smallest effective size of
@@ -102,13 +103,29 @@ theirs <- function(set) {
   worst(draws[, apply(draws, 2L, stats::sd) > 0]) / time
 }
 
+# "group estimate / posterior mean" of each standard deviation.
+both_deviations <- function(model, fit) {
+  key <- function(group) {
+    vapply(strsplit(group, ":"), function(x) paste(sort(x), collapse = ":"), "")
+  }
+  own <- tidy(fit, effects = "ran_pars")
+  theirs <- as.data.frame(VarCorr(model))
+  at <- match(key(own$group), key(theirs$grp))
+  paste(sprintf(
+    "%s %.3f / %.3f", own$group, theirs$sdcor[at], own$estimate
+  ), collapse = ", ")
+}
+
 for (name in grep(chosen, names(sets), value = TRUE)) {
   set <- sets[[name]]
-  point <- seconds(quietly(point_of(set)))
+  point <- seconds(model <- quietly(point_of(set)))
   time <- seconds(fit <- fit_set(set, seed = 1))
   cat(sprintf(
     "%-11s lme4 %6.2f s; gibbsite %6.2f s, %s\n", name, point, time,
     if (converged(fit)) "converged" else "not converged"
+  ))
+  cat(sprintf(
+    "%-11s standard deviations: %s\n", name, both_deviations(model, fit)
   ))
   rate <- ours(set)
   cat(sprintf("%-11s effective draws a second: gibbsite %.0f", name, rate))

@@ -198,11 +198,9 @@ twin_bars_sweeps <- function(model, state, n, wrong = "") {
       l[[f]] <- step$state$factor
       u[[f]] <- step$state$u
     }
-    for (nest in data$nesting) {
-      moved <- twin_nested_moves(model, nest, l, u)
-      l <- moved$l
-      u <- moved$u
-    }
+    moved <- twin_nested_rounds(model, data$nesting, l, u)
+    l <- moved$l
+    u <- moved$u
     rows[sweep, ] <- c(
       b, twin_bars_covariances(model, l), data$constant + twin_shares_log_lik(
         frame, o + drop(frame$x %*% b) + sum_of(seq_along(q), u)

@@ -177,11 +177,9 @@ twin_category_step <- function(part, own, rest) {
     l[[f]] <- step$state$factor
     u[[f]] <- step$state$u
   }
-  for (nest in data$nesting) {
-    moved <- twin_nested_moves(part, nest, l, u)
-    l <- moved$l
-    u <- moved$u
-  }
+  moved <- twin_nested_rounds(part, data$nesting, l, u)
+  l <- moved$l
+  u <- moved$u
   list(
     factor = as.double(unlist(l)), beta = 1, b = as.double(b),
     u = as.double(unlist(u))

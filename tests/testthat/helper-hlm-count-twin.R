@@ -257,8 +257,10 @@ twin_count_sweep <- function(model, r, rough, state, wrong) {
   for (f in seq_along(r$bars)) {
     state <- twin_count_bar(model, r, rough, f, state, wrong)
   }
-  for (nest in data$nesting) {
-    moved <- twin_nested_moves(model, nest, state$l, lapply(state$u, c))
+  if (length(data$nesting) > 0) {
+    moved <- twin_nested_rounds(
+      model, data$nesting, state$l, lapply(state$u, c)
+    )
     state$l <- Map(function(l, bar) matrix(l, bar$q), moved$l, data$bars)
     state$u <- Map(function(u, bar) matrix(u, bar$q), moved$u, data$bars)
   }

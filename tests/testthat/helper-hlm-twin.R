@@ -270,11 +270,9 @@ twin_crossed_sweep <- function(model, state) {
     l[[f]] <- step$state$factor
     u[[f]] <- step$state$u
   }
-  for (nest in model$data$nesting) {
-    moved <- twin_nested_moves(model, nest, l, u)
-    l <- moved$l
-    u <- moved$u
-  }
+  moved <- twin_nested_rounds(model, model$data$nesting, l, u)
+  l <- moved$l
+  u <- moved$u
   effects <- step$row[seq_len(model$data$p)]
   v <- (if (is.null(frame$weights)) rep(1, length(used)) else frame$weights)
   mean <- Reduce(`+`, lapply(seq_along(q), part)) + drop(frame$x %*% effects) +
@@ -306,6 +304,47 @@ twin_bars_covariances <- function(model, l) {
       stats::cov2cor(sigma)[lower.tri(sigma)]
     })
   }, l, model$layout))
+}
+
+# Four rounds of the moves of all pairs; before all but the first one the
+# covariances of the pair are drawn.
+twin_nested_rounds <- function(model, nesting, l, u) {
+  for (round in 1:4) {
+    for (nest in nesting) {
+      for (f in if (round > 1) c(nest$outer, nest$inner) + 1) {
+        l[[f]] <- twin_covariance(model$data$bars[[f]], l[[f]], u[[f]])
+      }
+      moved <- twin_nested_moves(model, nest, l, u)
+      l <- moved$l
+      u <- moved$u
+    }
+  }
+  list(l = l, u = u)
+}
+
+# The factor of Sigma given u, and given the present one for half-t priors.
+twin_covariance <- function(data, l, u) {
+  q <- data$q
+  u <- matrix(u, q)
+  diagonal <- data$diagonal == 1
+  order <- if (diagonal) 1 else q
+  sums <- matrix(data$scale, q, q)
+  if (data$half_t == 1) {
+    inverse <- solve(tcrossprod(matrix(l, q)))
+    sums <- diag(vapply(seq_len(q), function(k) {
+      2 * data$df * twin_gamma((data$df + order) / 2) /
+        (data$df * inverse[k, k] + 1 / data$scale[[k]]^2)
+    }, 0), q)
+  }
+  scatter <- sums + tcrossprod(u)
+  df <- data$df + ncol(u)
+  as.double(if (diagonal) {
+    diag(vapply(seq_len(q), function(k) {
+      twin_iw_factor(df, scatter[k, k, drop = FALSE])[[1]]
+    }, 0), q)
+  } else {
+    twin_iw_factor(df + if (data$half_t == 1) q - 1 else 0, scatter)
+  })
 }
 
 # Bar g is nested in bar f.

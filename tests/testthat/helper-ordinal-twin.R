@@ -98,11 +98,9 @@ twin_ordinal_sweep <- function(model, state, wrong) {
     l[[f]] <- step$state$factor
     u[[f]] <- step$state$u
   }
-  for (nest in data$nesting) {
-    moved <- twin_nested_moves(model, nest, l, u)
-    l <- moved$l
-    u <- moved$u
-  }
+  moved <- twin_nested_rounds(model, data$nesting, l, u)
+  l <- moved$l
+  u <- moved$u
   last <- data$p
   theta <- theta - b[[last]]
   b[[last]] <- 0

@@ -152,11 +152,9 @@ twin_t_effects <- function(model, at, v) {
     at$l[[f]] <- step$state$factor
     at$u[[f]] <- step$state$u
   }
-  for (nest in data$nesting) {
-    moved <- twin_nested_moves(model, nest, at$l, at$u)
-    at$l <- moved$l
-    at$u <- moved$u
-  }
+  moved <- twin_nested_rounds(model, data$nesting, at$l, at$u)
+  at$l <- moved$l
+  at$u <- moved$u
   at
 }
 

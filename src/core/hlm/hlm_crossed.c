@@ -134,10 +134,8 @@ static double residual_squares(hlm_crossed *m, int threads) {
 }
 
 status hlm_crossed_move_nested(hlm_crossed *m, const scan_control *control) {
-  status outcome = STATUS_OK;
-  for (size_t i = 0; outcome == STATUS_OK && i < m->data.nestings; i++)
-    outcome = hlm_nested_move(&m->nested, m->bar, m->data.nesting + i, control);
-  return outcome;
+  return hlm_nested_moves(&m->nested, m->bar, m->data.nesting, m->data.nestings,
+                          control);
 }
 
 status hlm_crossed_sweep(void *model, const scan_control *control) {

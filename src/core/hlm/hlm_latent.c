@@ -301,8 +301,9 @@ status hlm_latent_sweep(void *model, const scan_control *control) {
     reduce_bar(m, f);
     outcome = hlm_sweep(m->bar + f, control);
   }
-  for (size_t i = 0; outcome == STATUS_OK && i < data->nestings; i++)
-    outcome = hlm_nested_move(&m->nested, m->bar, data->nesting + i, control);
+  if (outcome == STATUS_OK)
+    outcome = hlm_nested_moves(&m->nested, m->bar, data->nesting,
+                               data->nestings, control);
   settle(m);
   return outcome;
 }

@@ -133,8 +133,8 @@ static void scale_nested(const hlm_nested_work *m, hlm_model *bar,
   hlm_scale_groups(outer, k, x);
 }
 
-status hlm_nested_move(hlm_nested_work *m, hlm_model *bar,
-                       const hlm_nesting *nest, const scan_control *control) {
+static status move_pair(hlm_nested_work *m, hlm_model *bar,
+                        const hlm_nesting *nest, const scan_control *control) {
   hlm_model *outer = bar + nest->outer, *inner = bar + nest->inner;
   const size_t qf = outer->data.q;
   linalg_inverse_from_cholesky(outer->state.factor, qf, m->outer);
@@ -146,4 +146,27 @@ status hlm_nested_move(hlm_nested_work *m, hlm_model *bar,
   for (size_t k = 0; k < nest->shared; k++)
     scale_nested(m, bar, nest, k);
   return STATUS_OK;
+}
+
+/* Sigma | u */
+static status draw_covariance(hlm_model *bar) {
+  linalg_inverse_from_cholesky(bar->state.factor, bar->data.q, bar->inverse);
+  hlm_draw_sums(bar);
+  return hlm_draw_covariance(bar);
+}
+
+status hlm_nested_moves(hlm_nested_work *m, hlm_model *bar,
+                        const hlm_nesting *nesting, size_t count,
+                        const scan_control *control) {
+  status outcome = STATUS_OK;
+  for (int round = 0; round < HLM_NESTED_ROUNDS; round++)
+    for (size_t i = 0; i < count && outcome == STATUS_OK; i++) {
+      if (round > 0)
+        outcome = draw_covariance(bar + nesting[i].outer);
+      if (round > 0 && outcome == STATUS_OK)
+        outcome = draw_covariance(bar + nesting[i].inner);
+      if (outcome == STATUS_OK)
+        outcome = move_pair(m, bar, nesting + i, control);
+    }
+  return outcome;
 }

@@ -3,7 +3,10 @@
  *   u_fk -> s u_fk, Sigma_f -> D Sigma_f D as in hlm.h, and the u_g of the same
  *   term such that the predictor stays as it is
  * for the outer bar f and the inner bar g.  They leave the predictor as it is, and so
- * need no data: they move what the data do not tell of nested bars.             */
+ * need no data: they move what the data do not tell of nested bars.  A sweep has
+ * HLM_NESTED_ROUNDS of them, and before all but the first one draws Sigma_f and
+ * Sigma_g given u: that costs little, and the standard deviations need fewer sweeps.
+ */
 #ifndef GIBBSITE_HLM_NESTED_H
 #define GIBBSITE_HLM_NESTED_H
 
@@ -13,6 +16,8 @@
 #include "numeric/arena.h"
 #include "numeric/status.h"
 #include "run/scan.h"
+
+#define HLM_NESTED_ROUNDS 4
 
 /* Bar `inner` has its groups within those of bar `outer`. */
 typedef struct {
@@ -32,8 +37,9 @@ typedef struct {
 void hlm_nested_carve(hlm_nested_work *m, const hlm_data *bar, size_t bars,
                       arena *work);
 
-/* The moves of one pair; bar: the models of all bars. */
-status hlm_nested_move(hlm_nested_work *m, hlm_model *bar,
-                       const hlm_nesting *nest, const scan_control *control);
+/* The moves of all pairs, in turn; bar: the models of all bars. */
+status hlm_nested_moves(hlm_nested_work *m, hlm_model *bar,
+                        const hlm_nesting *nesting, size_t count,
+                        const scan_control *control);
 
 #endif
