@@ -325,13 +325,19 @@ frame_design <- function(terms, frame, contrasts, call) {
 }
 
 # The names of the columns of z, of which those of x are the same ones: columns
-# of different terms may have one name ("abc" of `a` and of `ab`).
+# of different terms may have one name ("abc" of `a` and of `ab`), and those of
+# one term other values ("f1" of sums to zero and of indicators).
 names_beside <- function(z, bar, x, fixed) {
   names <- c(colnames(x), colnames(z))
   of <- c(column_terms(x, fixed), column_terms(z, bar))
   column <- row_codes(list(names, of))
+  own <- ncol(x) + seq_len(ncol(z))
+  at <- match(column[own], column[seq_len(ncol(x))])
+  other <- which(colSums(z != x[, at, drop = FALSE]) > 0)
+  column[own[other]] <- max(column) + seq_along(other)
+  column <- match(column, unique(column))
   first <- !duplicated(column)
-  make.unique(names[first])[column][ncol(x) + seq_len(ncol(z))]
+  make.unique(names[first])[column][own]
 }
 
 column_terms <- function(x, terms) {

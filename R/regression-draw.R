@@ -3,9 +3,7 @@
 # The variables of the formula as columns, from the model frame, or, if they are
 # transformed (`log(x)`), from the data named in the call.
 plain_variables <- function(fit, frame, call) {
-  wanted <- setdiff(
-    all.vars(stats::delete.response(frame$terms)), all.vars(frame$group_expr)
-  )
+  wanted <- all.vars(stats::delete.response(frame$terms))
   if (all(wanted %in% names(frame$model))) {
     return(as.data.frame(frame$model)[wanted])
   }

@@ -24,6 +24,14 @@ bars_by_factor <- function(model) {
   split(seq_along(of), factor(of, unique(of)))
 }
 
+# The names of the variables that make the groups.
+group_variable_names <- function(design) {
+  bars <- design$bars %||% list(design)
+  as.character(unique(unlist(lapply(bars, function(bar) {
+    all.vars(bar$group_expr)
+  }))))
+}
+
 # The group of each row of a frame. by: of check_by().
 groups_by <- function(model, by) {
   frame <- model$frame

@@ -269,6 +269,35 @@ test_that("effects are lists by factor", {
   expect_identical(table$with[[3]], "x")
 })
 
+test_that("columns of one name and other values are different effects", {
+  # with levels of numbers the sums to zero and the indicators are "c1" and "c2"
+  sums <- list(c = "contr.sum")
+  x <- model.matrix(~c, crossed_data(), contrasts.arg = sums)
+  z <- model.matrix(~ 0 + c, crossed_data())
+  d <- crossed_data()
+  rows <- match(levels(d$a), d$a)
+  for (bars in list(y ~ c + (0 + c | a), y ~ c + (0 + c | a) + (1 | b))) {
+    fit <- short_crossed(bars, d, contrasts = sums)
+    fixed <- nlme::fixef(fit)
+    effects <- nlme::ranef(fit)$a
+    expect_named(effects, c("c1.1", "c2.1", "c3"))
+    coefficients <- coef(fit)$a
+    expect_equal(coefficients[names(effects)], effects, ignore_attr = TRUE)
+    expect_equal(coefficients$c1, rep(fixed[["c1"]], 5))
+    eta <- x %*% fixed + rowSums(z * as.matrix(effects)[d$a, ])
+    expect_equal(
+      eta[rows] + if (length(nlme::ranef(fit)) > 1L) {
+        nlme::ranef(fit)$b[d$b[rows], 1L]
+      } else 0,
+      unname(fitted(fit)[rows])
+    )
+  }
+  # the same columns by the usual contrasts
+  plain <- short_crossed(y ~ c + (0 + c | a), d)
+  expect_named(nlme::ranef(plain)$a, c("c1", "c2", "c3"))
+  expect_named(coef(plain)$a, c("(Intercept)", "c2", "c3", "c1"))
+})
+
 test_that("an observation left out is predicted as by a fit without it", {
   skip_long()
   d <- crossed_data()
