@@ -264,6 +264,15 @@ test_that("effects are lists by factor", {
   expect_equal(coef(fit)$b[["(Intercept)"]],
                unname(nlme::fixef(fit)[[1]]) + effects$b[["(Intercept)"]])
   expect_equal(coef(fit)$b[["x"]], rep(unname(nlme::fixef(fit)[[2]]), 4))
+  # two bars of a factor make the coefficients of its groups
+  twice <- short_crossed(y ~ x + (1 | a) + (0 + x | a) + (1 | b), d)
+  effects <- nlme::ranef(twice)
+  fixed <- nlme::fixef(twice)
+  expect_named(coef(twice), c("a", "b"))
+  expect_equal(coef(twice)$a, data.frame(
+    "(Intercept)" = fixed[[1L]] + effects$a[[1L]],
+    x = fixed[[2L]] + effects$a.1[[1L]], row.names = 1:5, check.names = FALSE
+  ), ignore_attr = "row.names")
   table <- nlme::VarCorr(fit)
   expect_identical(table$group, c("a", "a", "a", "b", "Residual"))
   expect_identical(table$with[[3]], "x")
