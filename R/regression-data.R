@@ -671,13 +671,30 @@ frame_left_out <- function(frame, action, words, call) {
   )
 }
 
-# Drops unused levels, which would give columns of zeros.
+# Drops unused levels, which would give columns of zeros. A matrix of contrasts
+# has a row for each level, and goes with them.
 drop_predictor_levels <- function(frame) {
   response <- attr(attr(frame, "terms"), "response")
+  lost <- character()
   for (j in setdiff(seq_along(frame), response)) {
-    if (is.factor(frame[[j]])) {
-      frame[[j]] <- frame[[j]][, drop = TRUE]
+    v <- frame[[j]]
+    if (is.factor(v) && any(tabulate(v, nlevels(v)) == 0L)) {
+      own <- attr(v, "contrasts")
+      frame[[j]] <- v[, drop = TRUE]
+      if (is.character(own)) {
+        attr(frame[[j]], "contrasts") <- own
+      } else if (!is.null(own)) {
+        lost <- c(lost, names(frame)[[j]])
+      }
     }
+  }
+  if (length(lost) > 0L) {
+    warn_gibbsite(
+      c("The contrasts of {.val {lost}} are left out, with levels that no
+         observation has.",
+        i = "Set contrasts after {.fn droplevels}, or give {.arg contrasts}."),
+      class = "contrasts"
+    )
   }
   frame
 }
