@@ -28,7 +28,11 @@ split_bars <- function(part, call) {
       return(list(fixed = fixed, bars = left$bars))
     }
   }
-  if (any(vapply(formula_terms(part), is_random_effect, NA))) {
+  barred <- any(vapply(formula_terms(part), is_random_effect, NA))
+  if (barred && is.call(part) && identical(part[[1L]], quote(`(`))) {
+    return(split_bars(part[[2L]], call))
+  }
+  if (barred) {
     abort_bar(
       "`formula` must have its bar in parentheses and added to the rest:
        {.code y ~ x + (1 + x | group)}.",
@@ -108,7 +112,7 @@ parse_bar <- function(bar, env, call) {
     )
   }
   if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
-        c("/", "+", "*", "^", "||", "|")) {
+        c("/", "+", "*", "^", "||", "|", "%in%")) {
     abort_bar(
       "A bar of `formula` must have one grouping factor, not
        {.code {deparse1(group)}}.",

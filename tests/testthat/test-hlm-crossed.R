@@ -169,11 +169,18 @@ test_that("bars are expanded as in lme4", {
     as.matrix(short_crossed(y ~ x + (1 | a / c), d)),
     as.matrix(short_crossed(y ~ x + (1 | a) + (1 | a:c), d))
   )
+  plain <- short_crossed(y ~ x + (1 | a) + (1 | b), d)
+  for (formula in list(y ~ (x + (1 | a) + (1 | b)),
+                       y ~ x + ((1 | a)) + ((1 | b)))) {
+    expect_identical(as.matrix(short_crossed(formula, d)), as.matrix(plain))
+  }
   dot <- short_crossed(y ~ . - v - c + (1 | a) + (1 | b), d)
   expect_identical(attr(dot, "model")$coefficients, c("(Intercept)", "x"))
   expect_gibbsite_error(class = "gibbsite_error_formula", {
     gibbs_hlm(y ~ x + (1 | a + b), d)
     gibbs_hlm(y ~ x + (1 | a * b), d)
+    gibbs_hlm(y ~ x + (1 | a %in% b), d)
+    gibbs_hlm(y ~ x * (1 | a), d)
     gibbs_hlm(y ~ x + (1 | .), d)
   })
 })
