@@ -416,10 +416,15 @@ fold_rows <- function(model, held, by) {
   used[group %in% sort(unique(group))[held]]
 }
 
-# A fold of cross-validation: the model of the rest, and that of `rows`.
+# A fold of cross-validation: the model of the rest, and that of `rows`, with the
+# groups of each bar that the rest does not have.
 fold_at_rows <- function(model, train, rows) {
   test <- train
   test$frame <- frame_rows(model$frame, rows)
+  rest <- setdiff(which(rows_used(model$frame)), rows)
+  test$unseen <- lapply(unname(model$frame$bars), function(bar) {
+    setdiff(bar$group[rows], bar$group[rest])
+  })
   list(train = train, test = test)
 }
 
