@@ -245,6 +245,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     model = frame, na.action = made$na_action, row_names = row.names(frame),
     times = made$times, other_rows = made$other_rows
   )
+  common$constants <- made$constants
   if (several) {
     return(c(common, list(bars = name_bars(bars))))
   }

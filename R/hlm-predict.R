@@ -151,7 +151,7 @@ new_design_rows <- function(model, newdata, offset, call) {
 # The codes of hlm_deviations(). design: the parts of the fit's design with those
 # of one bar; name: of its groups.
 new_groups <- function(design, name, newdata, allow_new_levels, call) {
-  used <- all.vars(design$group_expr)
+  used <- setdiff(all.vars(design$group_expr), design$constants)
   check_row_variables(
     design$other_rows, group_parts(design$group_expr), "newdata", call
   )

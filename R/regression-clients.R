@@ -509,7 +509,8 @@ emmeans_data <- function(object, data, terms, call) {
     abort_expected(data, "a data frame", TRUE, "data", call)
   }
   check_data_frame(data, "data", call)
-  check_new_variables(data, terms, call, "data")
+  constants <- model_design(fit_part(object, "model"))$constants
+  check_new_variables(data, terms, call, "data", constants)
   data[["(offset)"]] <- client_offset(object, data, "data", call)
   data
 }

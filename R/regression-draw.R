@@ -3,15 +3,18 @@
 # The variables of the formula as columns, from the model frame, or, if they are
 # transformed (`log(x)`), from the data named in the call.
 plain_variables <- function(fit, frame, call) {
-  wanted <- all.vars(stats::delete.response(frame$terms))
+  wanted <- setdiff(
+    all.vars(stats::delete.response(frame$terms)), frame$constants
+  )
   if (all(wanted %in% names(frame$model))) {
     return(as.data.frame(frame$model)[wanted])
   }
   found <- tryCatch(
     {
       data <- eval(stats::getCall(fit)$data, environment(stats::formula(fit)))
-      terms <- stats::delete.response(in_its_space(frame$terms))
-      plain <- stats::get_all_vars(terms, data)
+      env <- environment(in_its_space(frame$terms))
+      names <- paste0("`", wanted, "`")
+      plain <- stats::get_all_vars(stats::reformulate(names, env = env), data)
       plain[frame$row_names, , drop = FALSE]
     },
     error = function(cnd) NULL

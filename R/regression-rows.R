@@ -51,11 +51,11 @@ coefficient_columns <- function(model) {
 
 # The parts of a frame that are kept without the data, and `...` further ones.
 # times: of time_kinds(); named: whether a matrix had names of its columns;
-# other_rows: of variables_of_other_rows().
+# other_rows: of variables_of_other_rows(); constants: of constant_variables().
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
-    "other_rows", ...
+    "other_rows", "constants", ...
   )
   frame[intersect(parts, names(frame))]
 }
@@ -133,7 +133,7 @@ formula_rows <- function(model, newdata, terms, call) {
     )
   }
   check_one_column(newdata, all.vars(terms), "newdata", call)
-  check_new_variables(newdata, terms, call)
+  check_new_variables(newdata, terms, call, constants = design$constants)
   check_row_variables(
     design$other_rows, all_term_variables(terms), "newdata", call
   )
@@ -169,15 +169,17 @@ formula_rows <- function(model, newdata, terms, call) {
 }
 
 # R would find a variable that is missing in `newdata` in another environment,
-# if one of that name exists there. Only a function or a single value, such as a
-# degree, may come from there.
-check_new_variables <- function(newdata, terms, call, arg = "newdata") {
+# if one of that name exists there. Only a function, a single value, such as a
+# degree, or one of `constants` may come from there.
+check_new_variables <- function(newdata, terms, call, arg = "newdata",
+                                constants = NULL) {
   used <- all.vars(attr(terms, "predvars") %||% terms)
   wanted <- setdiff(used, names(newdata))
   env <- environment(terms)
   lacking <- wanted[!vapply(wanted, function(name) {
     value <- get0(name, envir = env)
-    is.function(value) || is.atomic(value) && length(value) == 1L
+    is.function(value) || is.atomic(value) &&
+      (length(value) == 1L || length(value) > 0L && name %in% constants)
   }, NA)]
   if (length(lacking) > 0L) {
     abort_argument(
