@@ -201,7 +201,9 @@ test_that("values of a formula that are no columns need not be in new data", {
   fits <- list(
     brief_fit(gibbs_lm, y ~ cut(x, breaks), d),
     brief_fit(gibbs_hlm, y ~ x + (1 | cut(x, breaks)), d),
-    brief_fit(gibbs_hlm, y ~ cut(x, breaks) + (1 | words[s]) + (1 | x > 0.5), d),
+    brief_fit(
+      gibbs_hlm, y ~ cut(x, breaks) + (1 | words[s]) + (1 | x > 0.5), d
+    ),
     brief_fit(gibbs_logistic, y > 3 ~ cut(x, breaks) + (1 | words[s]), d)
   )
   for (fit in fits) {
