@@ -174,8 +174,8 @@ new_observations.count_response <- function(response, at, size, scale, tails) {
   z <- if (is.null(at$sd)) 0 else normal_points(nrow(at$mean))
   ends <- vapply(seq_len(ncol(at$mean)), function(i) {
     count_quantiles(
-      response, exp(as.vector(at$mean[, i] + outer(spread[, i], z))),
-      rep(scale, length(z)), tails
+      response, exp(as.vector(at$mean[, i] + spread[, i] * z)),
+      rep(scale, NCOL(z)), tails
     )
   }, numeric(2))
   data.frame(

@@ -3,7 +3,9 @@
 # groups.
 #
 # The group's effects are u = L v with v ~ N(0, I) in d dimensions, those of
-# other factors are at their draws. With the mode m of log p(y | v) - v'v / 2
+# other factors are at their draws. In a fold of kfold() v has the effects of the
+# groups of other factors that only the fold has, such as classes within a school,
+# whose draws are of the prior. With the mode m of log p(y | v) - v'v / 2
 # and C C' its negative second derivatives there, p(y) is the integral over x of
 # (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x. Of
 # normal responses this is a normal density: one point gives the integral.
@@ -23,48 +25,76 @@ predictor_group_log_lik.hlm_model <- function(model, draws, by, call) {
   codes <- sort(unique(group[used]))
   rows <- split(used, factor(group[used], codes))
   all <- predictor_rows(model, list(), call)
+  effects <- lapply(rows, function(i) {
+    integrated_effects(rows_at_places(all, i), bars, model$unseen)
+  })
+  needed <- union(bars, which(lengths(model$unseen) > 0L))
   out <- matrix(0, nrow(draws), length(codes),
                 dimnames = list(NULL, levels[codes]))
-  for (s in row_blocks(nrow(draws), max(lengths(rows)), most = 4e6)) {
+  size <- max(lengths(rows), lengths(effects)^2)
+  for (s in row_blocks(nrow(draws), size, most = 4e6)) {
     block <- draws[s, , drop = FALSE]
-    roots <- lapply(bars, predictor_factors, model = model, draws = block)
+    roots <- list()
+    roots[needed] <- lapply(
+      needed, predictor_factors, model = model, draws = block
+    )
     scale <- response_scale(response, block)
     for (j in seq_along(codes)) {
       own <- rows_at_places(all, rows[[j]])
-      eta <- predictor_at_draws(model, block, without_bars(own, bars))
+      eta <- predictor_at_draws(model, block, without_effects(own, effects[[j]]))
       out[s, j] <- group_quadrature(
         response, frame_rows(frame, rows[[j]]), eta,
-        effect_slopes(model, own, bars, roots), scale
+        effect_slopes(model, own, effects[[j]], roots), scale
       )
     }
   }
   out
 }
 
-# Rows without the effects of some bars.
-without_bars <- function(rows, bars) {
-  if (is.null(rows$codes)) rows$group <- NULL else rows$codes[, bars] <- 0
+# A list of list(bar, rows): the effects of a group, in `rows`, that are
+# integrated out. bars: those of its factor; unseen: of fold_at_rows(). Groups of
+# other factors come first, so that their effects are linked to few others.
+integrated_effects <- function(rows, bars, unseen) {
+  others <- lapply(setdiff(seq_along(unseen), bars), function(f) {
+    code <- rows$codes[, f]
+    lapply(intersect(unseen[[f]], code), function(group) {
+      list(bar = f, rows = which(code == group))
+    })
+  })
+  own <- lapply(bars, function(f) {
+    list(bar = f, rows = seq_len(nrow(rows$x)))
+  })
+  c(unlist(others, recursive = FALSE), own)
+}
+
+without_effects <- function(rows, effects) {
+  if (is.null(rows$codes)) {
+    rows$group <- NULL
+    return(rows)
+  }
+  for (effect in effects) rows$codes[effect$rows, effect$bar] <- 0
   rows
 }
 
 # The derivatives z'L of the linear predictors by each element of v: a list of
-# list(part, value), the number of the predictor and draws x rows. roots: of
-# each bar, and in it of each predictor, L.
-effect_slopes <- function(model, rows, bars, roots) {
-  out <- Map(function(f, parts) {
-    z <- rows$z
+# list(part, rows, value), the number of the predictor, the rows where they are
+# not 0, and draws x rows. roots: of each bar, and in it of each predictor, L.
+effect_slopes <- function(model, rows, effects, roots) {
+  out <- lapply(effects, function(effect) {
+    z <- rows$z[effect$rows, , drop = FALSE]
     if (!is.null(rows$codes)) {
-      z <- z[, bar_columns_of_z(model)[[f]], drop = FALSE]
+      z <- z[, bar_columns_of_z(model)[[effect$bar]], drop = FALSE]
     }
+    parts <- roots[[effect$bar]]
     Map(function(root, part) {
       lapply(seq_len(ncol(z)), function(c) {
         list(
-          part = part,
+          part = part, rows = effect$rows,
           value = matrix(root[, , c], dim(root)[[1L]]) %*% t(unname(z))
         )
       })
     }, parts, seq_along(parts))
-  }, bars, roots)
+  })
   unlist(unlist(out, recursive = FALSE), recursive = FALSE)
 }
 
@@ -93,8 +123,8 @@ predictor_factors.categories_model <- function(model, draws, f) {
 group_quadrature <- function(response, data, eta, slopes, scale) {
   eta <- unname(eta)
   size <- dim(eta)
-  places <- lapply(slopes, function(s) (s$part - 1L) * size[[2L]] +
-                     seq_len(size[[2L]]))
+  places <- lapply(slopes, function(s) (s$part - 1L) * size[[2L]] + s$rows)
+  links <- linked_effects(slopes)
   log_density <- function(v) {
     at <- matrix(eta, nrow(v))
     for (d in seq_along(slopes)) {
@@ -105,12 +135,17 @@ group_quadrature <- function(response, data, eta, slopes, scale) {
     list(eta = at, value = rowSums(own) - rowSums(v^2) / 2)
   }
   bend <- function(at) response_bend(response, at$eta, data, scale)
-  found <- group_mode(log_density, bend, slopes, places, size[[1L]])
+  precision <- function(second) {
+    factor_linked(group_precision(slopes, links, second, size[[2L]]), links)
+  }
+  found <- group_mode(
+    log_density, bend, slopes, places, precision, links, size[[1L]]
+  )
   rule <- quadrature_rule(response, length(slopes))
   terms <- vapply(seq_along(rule$log_weights), function(k) {
     x <- matrix(rule$nodes[k, ], size[[1L]], length(slopes), byrow = TRUE)
     rule$log_weights[[k]] +
-      log_density(found$v + solve_roots(found$root, x, FALSE))$value
+      log_density(found$v + solve_roots(found$root, x, FALSE, links))$value
   }, numeric(size[[1L]]))
   terms <- matrix(terms, size[[1L]])
   top <- apply(terms, 1L, max)
@@ -119,17 +154,18 @@ group_quadrature <- function(response, data, eta, slopes, scale) {
 }
 
 # list(v, root): the mode of each draw by Newton's method, and C there.
-group_mode <- function(log_density, bend, slopes, places, count) {
+group_mode <- function(log_density, bend, slopes, places, precision, links,
+                       count) {
   v <- matrix(0, count, length(slopes))
   at <- log_density(v)
   for (step in seq_len(50)) {
     curve <- bend(at)
-    root <- group_precision(slopes, places, curve$second)
+    root <- precision(curve$second)
     gradient <- vapply(seq_along(slopes), function(d) {
       first <- matrix(curve$first, count)[, places[[d]], drop = FALSE]
       rowSums(slopes[[d]]$value * first)
     }, numeric(count))
-    move <- solve_roots(root, matrix(gradient, count) - v, TRUE)
+    move <- solve_roots(root, matrix(gradient, count) - v, TRUE, links)
     # a step that is too long is halved
     for (half in seq_len(30)) {
       next_at <- log_density(v + move)
@@ -141,42 +177,80 @@ group_mode <- function(log_density, bend, slopes, places, count) {
     at <- next_at
     if (max(abs(move)) < 1e-6) break
   }
-  list(v = v, root = group_precision(slopes, places, bend(at)$second))
+  list(v = v, root = precision(bend(at)$second))
 }
 
-# C of C C' = I + sum_i s_i W_i s_i', lower triangular: draws x d x d.
-group_precision <- function(slopes, places, second) {
+# Whether two elements of v act in one row or, of C, on one that comes earlier:
+# d x d. Other elements of C are 0.
+linked_effects <- function(slopes) {
+  d <- length(slopes)
+  out <- diag(TRUE, d)
+  for (k in seq_len(d)) {
+    for (l in seq_len(k - 1L)) {
+      out[k, l] <- any(slopes[[k]]$rows %in% slopes[[l]]$rows)
+    }
+  }
+  for (k in seq_len(d)) {
+    below <- which(out[, k])
+    below <- below[below > k]
+    out[below, below] <- TRUE
+  }
+  out
+}
+
+# I + sum_i s_i W_i s_i', lower triangle: draws x d x d. n: the number of rows.
+group_precision <- function(slopes, links, second, n) {
   d <- length(slopes)
   count <- nrow(slopes[[1L]]$value)
-  rows <- ncol(slopes[[1L]]$value)
   parts <- max(vapply(slopes, `[[`, 0L, "part"))
   second <- matrix(second, count)
   out <- array(0, c(count, d, d))
   for (k in seq_len(d)) {
-    for (l in seq_len(k)) {
+    for (l in which(links[k, seq_len(k)])) {
+      a <- slopes[[k]]
+      b <- slopes[[l]]
+      rows <- intersect(a$rows, b$rows)
       # W of the predictors of k and l
-      own <- places[[k]] + (slopes[[l]]$part - 1L) * parts * rows
+      own <- (a$part - 1L + (b$part - 1L) * parts) * n + rows
       out[, k, l] <- rowSums(
-        slopes[[k]]$value * slopes[[l]]$value * second[, own, drop = FALSE]
+        a$value[, match(rows, a$rows), drop = FALSE] *
+          b$value[, match(rows, b$rows), drop = FALSE] *
+          second[, own, drop = FALSE]
       ) + (k == l)
     }
   }
-  factor_correlations(out)
+  out
+}
+
+# C of C C' = x in each draw.
+factor_linked <- function(x, links) {
+  for (k in seq_len(ncol(links))) {
+    x[, k, k] <- sqrt(x[, k, k])
+    below <- which(links[, k])
+    below <- below[below > k]
+    for (i in below) {
+      x[, i, k] <- x[, i, k] / x[, k, k]
+      for (j in below[below <= i]) {
+        x[, i, j] <- x[, i, j] - x[, i, k] * x[, j, k]
+      }
+    }
+  }
+  x
 }
 
 # C'^-1 x of each draw, or with `both` (C C')^-1 x; x: draws x d.
-solve_roots <- function(root, x, both) {
+solve_roots <- function(root, x, both, links) {
   q <- ncol(x)
   if (both) {
     for (k in seq_len(q)) {
-      for (c in seq_len(k - 1L)) {
+      for (c in which(links[k, seq_len(k - 1L)])) {
         x[, k] <- x[, k] - root[, k, c] * x[, c]
       }
       x[, k] <- x[, k] / root[, k, k]
     }
   }
   for (k in rev(seq_len(q))) {
-    for (c in seq_len(q - k) + k) {
+    for (c in which(links[seq_len(q - k) + k, k]) + k) {
       x[, k] <- x[, k] - root[, c, k] * x[, c]
     }
     x[, k] <- x[, k] / root[, k, k]

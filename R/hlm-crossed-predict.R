@@ -28,7 +28,8 @@ predictor_rows.hlm_crossed_model <- function(model, at, call) {
     rows$made <- NULL
     codes <- if (deviations) {
       each(function(f) {
-        bar <- c(design[c("other_rows", "times", "formula")], design$bars[[f]])
+        shared <- c("other_rows", "times", "formula", "constants")
+        bar <- c(design[shared], design$bars[[f]])
         new_groups(bar, model$group_name[[f]], newdata, at$allow_new_levels,
                    call) + 0
       })

@@ -28,7 +28,11 @@ split_bars <- function(part, call) {
       return(list(fixed = fixed, bars = left$bars))
     }
   }
-  if (any(vapply(formula_terms(part), is_random_effect, NA))) {
+  barred <- any(vapply(formula_terms(part), is_random_effect, NA))
+  if (barred && is.call(part) && identical(part[[1L]], quote(`(`))) {
+    return(split_bars(part[[2L]], call))
+  }
+  if (barred) {
     abort_bar(
       "`formula` must have its bar in parentheses and added to the rest:
        {.code y ~ x + (1 + x | group)}.",
@@ -108,7 +112,7 @@ parse_bar <- function(bar, env, call) {
     )
   }
   if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
-        c("/", "+", "*", "^", "||", "|")) {
+        c("/", "+", "*", "^", "||", "|", "%in%")) {
     abort_bar(
       "A bar of `formula` must have one grouping factor, not
        {.code {deparse1(group)}}.",
@@ -241,6 +245,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     model = frame, na.action = made$na_action, row_names = row.names(frame),
     times = made$times, other_rows = made$other_rows
   )
+  common$constants <- made$constants
   if (several) {
     return(c(common, list(bars = name_bars(bars))))
   }
@@ -325,13 +330,19 @@ frame_design <- function(terms, frame, contrasts, call) {
 }
 
 # The names of the columns of z, of which those of x are the same ones: columns
-# of different terms may have one name ("abc" of `a` and of `ab`).
+# of different terms may have one name ("abc" of `a` and of `ab`), and those of
+# one term other values ("f1" of sums to zero and of indicators).
 names_beside <- function(z, bar, x, fixed) {
   names <- c(colnames(x), colnames(z))
   of <- c(column_terms(x, fixed), column_terms(z, bar))
   column <- row_codes(list(names, of))
+  own <- ncol(x) + seq_len(ncol(z))
+  at <- match(column[own], column[seq_len(ncol(x))])
+  other <- which(colSums(z != x[, at, drop = FALSE]) > 0)
+  column[own[other]] <- max(column) + seq_along(other)
+  column <- match(column, unique(column))
   first <- !duplicated(column)
-  make.unique(names[first])[column][ncol(x) + seq_len(ncol(z))]
+  make.unique(names[first])[column][own]
 }
 
 column_terms <- function(x, terms) {

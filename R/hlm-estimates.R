@@ -5,7 +5,7 @@
 #' `fixef()` are the posterior means of the fixed effects \eqn{b}. `ranef()` are
 #' the posterior means of the groups' deviations \eqn{u_j}{u_j}, and
 #' [coef()][coef.gibbsite_regression] those of the groups' coefficients: the
-#' fixed effects plus the deviations. Of [gibbs_hlm()] both are averages of
+#' fixed effects plus the deviations, of all bars of a factor together. Of [gibbs_hlm()] both are averages of
 #' exact conditional means over the draws, and so are the covariances.
 #' `VarCorr()` summarises the standard deviations and correlations of the
 #' deviations and \eqn{\sigma}.
@@ -115,7 +115,10 @@ predictor_deviations.hlm_model <- function(model, fit) {
 #' @exportS3Method
 predictor_coefficients.hlm_model <- function(model, fit) {
   fixed <- fixed_effects(fit)
-  lapply(predictor_deviations(model, fit), function(deviations) {
+  effects <- predictor_deviations(model, fit)
+  # all bars of a factor make the coefficients of its groups
+  lapply(bars_by_factor(model), function(bars) {
+    deviations <- do.call(cbind, unname(effects[bars]))
     names <- union(names(fixed), names(deviations))
     out <- vapply(names, function(name) {
       rep(if (name %in% names(fixed)) fixed[[name]] else 0, nrow(deviations)) +

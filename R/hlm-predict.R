@@ -151,7 +151,7 @@ new_design_rows <- function(model, newdata, offset, call) {
 # The codes of hlm_deviations(). design: the parts of the fit's design with those
 # of one bar; name: of its groups.
 new_groups <- function(design, name, newdata, allow_new_levels, call) {
-  used <- all.vars(design$group_expr)
+  used <- setdiff(all.vars(design$group_expr), design$constants)
   check_row_variables(
     design$other_rows, group_parts(design$group_expr), "newdata", call
   )
@@ -161,15 +161,24 @@ new_groups <- function(design, name, newdata, allow_new_levels, call) {
       newdata[[own]], paste("Variable", quoted(own), "in `newdata`"), call
     )
   }
+  reason <- NULL
   values <- tryCatch(
     group_values(design$group_expr, newdata, environment(design$formula)),
-    error = function(cnd) NULL
+    error = function(cnd) {
+      reason <<- conditionMessage(cnd)
+      NULL
+    }
   )
   lacking <- setdiff(used, names(newdata))
   if (length(lacking) > 0L || is.null(values) ||
         any(lengths(values) != nrow(newdata))) {
     abort_argument(
-      c("{.arg newdata} lacks the groups {.val {name}} of the fit.",
+      c(if (length(lacking) > 0L) {
+        "{.arg newdata} lacks the groups {.val {name}} of the fit."
+      } else {
+        "The groups {.val {name}} of the fit cannot be made of {.arg newdata}."
+      },
+        x = if (length(lacking) == 0L) reason,
         i = "Give {.code re_formula = NA} for predictions without the groups'
              deviations."),
       call = call

@@ -64,7 +64,8 @@
 #' @param by `"observation"` (default), or of a fit with groups a grouping
 #'   factor, as for [log_lik()][regression-draws]: the elements are its groups.
 #'   Those of a fold are left out whole, and each is predicted as a new group,
-#'   with its deviations integrated out.
+#'   with its deviations integrated out. So are those of groups of other factors
+#'   that only the fold has, such as the classes of a school.
 #' @param cores,seed,progress As in [running].
 #' @return An object of class `c("kfold", "loo")`, for
 #'   [loo::loo_compare()]. `pointwise` has a row for each element, with the

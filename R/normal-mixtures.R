@@ -34,11 +34,14 @@ column_quantiles <- function(values, probs) {
   out
 }
 
-# Quantiles of the standard normal distribution, as many as integrate over a
-# normal linear predictor well with this number of draws.
+# Points that integrate over a normal linear predictor, draws x points: each draw
+# has one in every of `count` intervals of equal probability. Multiples of the
+# golden ratio spread them there, so that those of all draws reach far into the
+# tails.
 normal_points <- function(draws) {
   count <- max(15, ceiling(1000 / draws))
-  stats::qnorm((seq_len(count) - 0.5) / count)
+  place <- (seq_len(draws) * (sqrt(5) - 1) / 2) %% 1
+  stats::qnorm(outer(place, seq_len(count) - 1, "+") / count)
 }
 
 # pnorm(high) - pnorm(low), on the side of the smaller tail.

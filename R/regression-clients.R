@@ -228,7 +228,7 @@ get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
   effects <- check_choice(effects, c("all", "fixed", "random"))
   out <- client_data(x, isTRUE(additional_variables))
   design <- model_design(fit_part(x, "model"))
-  groups <- all.vars(design$group_expr)
+  groups <- group_variable_names(design)
   switch(effects,
     all = out, random = out[groups],
     fixed = out[setdiff(names(out), setdiff(groups, all.vars(design$terms)))]
@@ -328,8 +328,8 @@ find_predictors.gibbsite_fit <- function(x, effects = "fixed",
   if (is.null(formula) || !component %in% c("all", "conditional", "location")) {
     return(NULL)
   }
-  groups <- all.vars(model_design(fit_part(x, "model"))$group_expr)
-  slopes <- setdiff(all.vars(formula$random), groups)
+  groups <- group_variable_names(model_design(fit_part(x, "model")))
+  slopes <- setdiff(unlist(lapply(c(formula$random), all.vars)), groups)
   fixed <- all.vars(stats::formula(formula$conditional)[[3L]])
   out <- switch(effects,
     fixed = list(conditional = fixed), random = list(random = groups),
@@ -509,7 +509,8 @@ emmeans_data <- function(object, data, terms, call) {
     abort_expected(data, "a data frame", TRUE, "data", call)
   }
   check_data_frame(data, "data", call)
-  check_new_variables(data, terms, call, "data")
+  constants <- model_design(fit_part(object, "model"))$constants
+  check_new_variables(data, terms, call, "data", constants)
   data[["(offset)"]] <- client_offset(object, data, "data", call)
   data
 }

@@ -506,8 +506,20 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
   warn_other_rows(other_rows, attr(frame, "terms"))
   list(
     frame = drop_predictor_levels(frame), na_action = left_out,
-    times = time_kinds(c(raw, as.list(frame))), other_rows = other_rows
+    times = time_kinds(c(raw, as.list(frame))), other_rows = other_rows,
+    constants = constant_variables(frame, raw, formula, data)
   )
+}
+
+# The names of values that are no columns, such as the breaks of cut(x, breaks):
+# new data do not have them. NULL if there are none.
+constant_variables <- function(frame, raw, formula, data) {
+  own <- setdiff(intersect(all.vars(formula), names(raw)), names(data))
+  size <- rows_of_data(frame, raw, data)
+  constant <- vapply(raw[own], function(v) {
+    is.atomic(v) && length(v) > 0L && NROW(v) != size
+  }, NA)
+  if (any(constant)) own[constant]
 }
 
 # The variables of a formula, and of an argument `offset`, before they are
@@ -671,13 +683,30 @@ frame_left_out <- function(frame, action, words, call) {
   )
 }
 
-# Drops unused levels, which would give columns of zeros.
+# Drops unused levels, which would give columns of zeros. A matrix of contrasts
+# has a row for each level, and goes with them.
 drop_predictor_levels <- function(frame) {
   response <- attr(attr(frame, "terms"), "response")
+  lost <- character()
   for (j in setdiff(seq_along(frame), response)) {
-    if (is.factor(frame[[j]])) {
-      frame[[j]] <- frame[[j]][, drop = TRUE]
+    v <- frame[[j]]
+    if (is.factor(v) && any(tabulate(v, nlevels(v)) == 0L)) {
+      own <- attr(v, "contrasts")
+      frame[[j]] <- v[, drop = TRUE]
+      if (is.character(own)) {
+        attr(frame[[j]], "contrasts") <- own
+      } else if (!is.null(own)) {
+        lost <- c(lost, names(frame)[[j]])
+      }
     }
+  }
+  if (length(lost) > 0L) {
+    warn_gibbsite(
+      c("The contrasts of {.val {lost}} are left out, with levels that no
+         observation has.",
+        i = "Set contrasts after {.fn droplevels}, or give {.arg contrasts}."),
+      class = "contrasts"
+    )
   }
   frame
 }
@@ -703,16 +732,17 @@ formula_parts <- function(formula, data, user_call, maker, others, as_response,
   check_contrasts(contrasts, frame, call)
   x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
+  more <- list(
+    formula = stats::formula(terms), terms = terms,
+    xlevels = stats::.getXlevels(terms, frame),
+    contrasts = attr(x, "contrasts"), model = frame,
+    na.action = made$na_action, row_names = row.names(frame),
+    times = made$times, other_rows = made$other_rows
+  )
+  more$constants <- made$constants
   list(
     x = x, columns = colnames(x), response = response, weights = weights,
-    offset = offset, total = total_weights(response, weights),
-    more = list(
-      formula = stats::formula(terms), terms = terms,
-      xlevels = stats::.getXlevels(terms, frame),
-      contrasts = attr(x, "contrasts"), model = frame,
-      na.action = made$na_action, row_names = row.names(frame),
-      times = made$times, other_rows = made$other_rows
-    )
+    offset = offset, total = total_weights(response, weights), more = more
   )
 }
 

@@ -4,7 +4,7 @@
 # transformed (`log(x)`), from the data named in the call.
 plain_variables <- function(fit, frame, call) {
   wanted <- setdiff(
-    all.vars(stats::delete.response(frame$terms)), all.vars(frame$group_expr)
+    all.vars(stats::delete.response(frame$terms)), frame$constants
   )
   if (all(wanted %in% names(frame$model))) {
     return(as.data.frame(frame$model)[wanted])
@@ -12,8 +12,9 @@ plain_variables <- function(fit, frame, call) {
   found <- tryCatch(
     {
       data <- eval(stats::getCall(fit)$data, environment(stats::formula(fit)))
-      terms <- stats::delete.response(in_its_space(frame$terms))
-      plain <- stats::get_all_vars(terms, data)
+      env <- environment(in_its_space(frame$terms))
+      names <- paste0("`", wanted, "`")
+      plain <- stats::get_all_vars(stats::reformulate(names, env = env), data)
       plain[frame$row_names, , drop = FALSE]
     },
     error = function(cnd) NULL

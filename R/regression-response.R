@@ -381,7 +381,7 @@ new_observations.binomial_response <- function(response, at, size, scale,
   ends <- vapply(seq_along(size), function(i) {
     eta <- at$mean[, i]
     if (any(at$sd[, i] > 0, na.rm = TRUE)) {
-      eta <- eta + outer(at$sd[, i], z)
+      eta <- eta + at$sd[, i] * z
     }
     share <- success_probability(response, as.vector(eta))
     binomial_quantiles(share, size[[i]], tails)

@@ -24,6 +24,14 @@ bars_by_factor <- function(model) {
   split(seq_along(of), factor(of, unique(of)))
 }
 
+# The names of the variables that make the groups.
+group_variable_names <- function(design) {
+  bars <- design$bars %||% list(design)
+  as.character(unique(unlist(lapply(bars, function(bar) {
+    all.vars(bar$group_expr)
+  }))))
+}
+
 # The group of each row of a frame. by: of check_by().
 groups_by <- function(model, by) {
   frame <- model$frame
@@ -43,11 +51,11 @@ coefficient_columns <- function(model) {
 
 # The parts of a frame that are kept without the data, and `...` further ones.
 # times: of time_kinds(); named: whether a matrix had names of its columns;
-# other_rows: of variables_of_other_rows().
+# other_rows: of variables_of_other_rows(); constants: of constant_variables().
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
-    "other_rows", ...
+    "other_rows", "constants", ...
   )
   frame[intersect(parts, names(frame))]
 }
@@ -125,7 +133,7 @@ formula_rows <- function(model, newdata, terms, call) {
     )
   }
   check_one_column(newdata, all.vars(terms), "newdata", call)
-  check_new_variables(newdata, terms, call)
+  check_new_variables(newdata, terms, call, constants = design$constants)
   check_row_variables(
     design$other_rows, all_term_variables(terms), "newdata", call
   )
@@ -161,15 +169,17 @@ formula_rows <- function(model, newdata, terms, call) {
 }
 
 # R would find a variable that is missing in `newdata` in another environment,
-# if one of that name exists there. Only a function or a single value, such as a
-# degree, may come from there.
-check_new_variables <- function(newdata, terms, call, arg = "newdata") {
+# if one of that name exists there. Only a function, a single value, such as a
+# degree, or one of `constants` may come from there.
+check_new_variables <- function(newdata, terms, call, arg = "newdata",
+                                constants = NULL) {
   used <- all.vars(attr(terms, "predvars") %||% terms)
   wanted <- setdiff(used, names(newdata))
   env <- environment(terms)
   lacking <- wanted[!vapply(wanted, function(name) {
     value <- get0(name, envir = env)
-    is.function(value) || is.atomic(value) && length(value) == 1L
+    is.function(value) || is.atomic(value) &&
+      (length(value) == 1L || length(value) > 0L && name %in% constants)
   }, NA)]
   if (length(lacking) > 0L) {
     abort_argument(
@@ -408,10 +418,15 @@ fold_rows <- function(model, held, by) {
   used[group %in% sort(unique(group))[held]]
 }
 
-# A fold of cross-validation: the model of the rest, and that of `rows`.
+# A fold of cross-validation: the model of the rest, and that of `rows`, with the
+# groups of each bar that the rest does not have.
 fold_at_rows <- function(model, train, rows) {
   test <- train
   test$frame <- frame_rows(model$frame, rows)
+  rest <- setdiff(which(rows_used(model$frame)), rows)
+  test$unseen <- lapply(unname(model$frame$bars), function(bar) {
+    setdiff(bar$group[rows], bar$group[rest])
+  })
   list(train = train, test = test)
 }
 

@@ -34,12 +34,7 @@ variables_of_other_rows <- function(frame, raw, data, offset = NULL) {
 # is random.
 row_maker <- function(frame, raw, data, env) {
   labels <- attr(frame, "row.names")
-  size <- if (is.data.frame(data)) {
-    nrow(data)
-  } else {
-    first <- attr(attr(frame, "terms"), "variables")[[2L]]
-    NROW(eval(first, raw, env))
-  }
+  size <- rows_of_data(frame, raw, data)
   function(expression, rows) {
     at <- as_row_numbers(labels[rows], data)
     own <- raw[intersect(all.vars(expression), names(raw))]
@@ -57,6 +52,15 @@ row_maker <- function(frame, raw, data, env) {
     }
     if (NROW(value) == length(rows) && !anyNA(at)) value
   }
+}
+
+# How many rows the data of a model frame have.
+rows_of_data <- function(frame, raw, data) {
+  if (is.data.frame(data)) {
+    return(nrow(data))
+  }
+  terms <- attr(frame, "terms")
+  NROW(eval(attr(terms, "variables")[[2L]], raw, environment(terms)))
 }
 
 # The numbers of rows of a data frame, or of other data, by their names.

@@ -226,7 +226,7 @@ data_of_call <- function(model, call, frame) {
     return(list(columns = names(data), further = list(), call = call))
   }
   parts <- as.list(call)[c("weights", "offset", "subset", "se")]
-  used <- c(all.vars(formula), all.vars(made$group_expr),
+  used <- c(all.vars(formula), group_variable_names(made),
             unlist(lapply(parts, all.vars)))
   some <- function(x) {
     if (is.data.frame(x)) x[intersect(names(x), used)] else x

@@ -330,9 +330,9 @@ new_observations.t_response <- function(response, at, size, scale, tails) {
     out <- c(mean(mean), sqrt(sum((mean - mean(mean))^2) / max(1, count - 1) +
                                 within))
     if (any(spread > 0, na.rm = TRUE)) {
-      mean <- mean + outer(spread, z)
-      sd <- rep(sd, length(z))
-      nu <- rep(nu, length(z))
+      mean <- mean + spread * z
+      sd <- rep(sd, ncol(z))
+      nu <- rep(nu, ncol(z))
     }
     ends <- mapply(
       t_mixture_quantile, tails, guess = guess,

@@ -186,7 +186,9 @@ test_that("deviations of several categories are integrated over together", {
 test_that("t responses of several modes, and many deviations, are integrated", {
   density <- gibbsite:::group_quadrature
   for (y in list(c(0, 3), c(0, 10), c(-20, 0, 20), c(0, 0, 0, 9, 9))) {
-    slopes <- list(list(part = 1L, value = matrix(10, 1, length(y))))
+    slopes <- list(list(
+      part = 1L, rows = seq_along(y), value = matrix(10, 1, length(y))
+    ))
     found <- density(
       gibbsite:::t_response(NULL), list(y = y), matrix(0, 1, length(y)),
       slopes, cbind(1, 2)
@@ -207,10 +209,10 @@ test_that("t responses of several modes, and many deviations, are integrated", {
   events <- gibbsite:::events_response("poisson")
   one <- density(
     events, list(y = 2), matrix(0, 1, 1),
-    list(list(part = 1L, value = matrix(0.8))), NULL
+    list(list(part = 1L, rows = 1L, value = matrix(0.8))), NULL
   )
   slopes <- lapply(1:n, function(k) {
-    list(part = 1L, value = matrix(0.8 * (1:n == k), 1))
+    list(part = 1L, rows = 1:n, value = matrix(0.8 * (1:n == k), 1))
   })
   all <- density(events, list(y = rep(2, n)), matrix(0, 1, n), slopes, NULL)
   expect_lt(abs(all - n * one), 0.02)
@@ -284,4 +286,52 @@ test_that("a factor that a fit does not have is refused", {
     loo::kfold(two, by = "b", folds = 1:3)
     loo::kfold(two, by = "b", K = 5)
   })
+})
+
+test_that("groups within a group that is left out are integrated out with it", {
+  skip_long()
+  n <- 60
+  d <- withr::with_seed(2, {
+    d <- data.frame(school = rep(1:4, each = 15), class = rep(1:3, 20))
+    d$y <- rnorm(4)[d$school] + rnorm(12)[3 * d$school + d$class - 3] + rnorm(n)
+    d$hit <- rbinom(n, 1, plogis(d$y))
+    d
+  })
+  # the densities of school 2 with the draws of a fit of all
+  left_out <- function(fit) {
+    fold <- gibbsite:::model_fold(attr(fit, "model"), 2, "school")
+    attr(fit, "model") <- fold$test
+    log_lik(fit, by = "school")
+  }
+  own <- d[d$school == 2, ]
+  fit <- group_fit(gibbs_hlm, y ~ 1 + (1 | school / class), d)
+  draws <- as.matrix(fit)
+  exact <- apply(draws, 1, function(at) {
+    covariance <- at[["sigma"]]^2 * diag(15) + at[["sd[1,1]"]]^2 +
+      at[["sd[2,1]"]]^2 * outer(own$class, own$class, "==")
+    root <- chol(covariance)
+    away <- backsolve(root, own$y - at[["(Intercept)"]], transpose = TRUE)
+    -sum(away^2) / 2 - sum(log(diag(root))) - 15 * log(2 * pi) / 2
+  })
+  expect_equal(left_out(fit)[, 1], unname(exact), ignore_attr = TRUE)
+  fit <- group_fit(gibbs_logistic, hit ~ 1 + (1 | school / class), d)
+  found <- left_out(fit)
+  z <- seq(-8, 8, length.out = 161)
+  weights <- dnorm(z) * 0.1
+  for (s in c(1, 20)) {
+    at <- as.matrix(fit)[s, ]
+    of_school <- vapply(z, function(one) {
+      eta <- at[["(Intercept)"]] + at[["sd[1,1]"]] * one + at[["sd[2,1]"]] * z
+      prod(vapply(split(own$hit, own$class), function(hit) {
+        sum(weights * plogis(eta)^sum(hit) * plogis(-eta)^sum(1 - hit))
+      }, 0))
+    }, 0)
+    expect_equal(found[[s, 1]], log(sum(weights * of_school)), tolerance = 5e-3)
+  }
+  # a class that other schools have keeps its draws
+  crossed <- group_fit(gibbs_hlm, y ~ 1 + (1 | school) + (1 | class), d)
+  expect_equal(
+    left_out(crossed)[, 1], log_lik(crossed, by = "school")[, "2"],
+    ignore_attr = TRUE
+  )
 })

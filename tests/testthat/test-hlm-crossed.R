@@ -169,11 +169,18 @@ test_that("bars are expanded as in lme4", {
     as.matrix(short_crossed(y ~ x + (1 | a / c), d)),
     as.matrix(short_crossed(y ~ x + (1 | a) + (1 | a:c), d))
   )
+  plain <- short_crossed(y ~ x + (1 | a) + (1 | b), d)
+  for (formula in list(y ~ (x + (1 | a) + (1 | b)),
+                       y ~ x + ((1 | a)) + ((1 | b)))) {
+    expect_identical(as.matrix(short_crossed(formula, d)), as.matrix(plain))
+  }
   dot <- short_crossed(y ~ . - v - c + (1 | a) + (1 | b), d)
   expect_identical(attr(dot, "model")$coefficients, c("(Intercept)", "x"))
   expect_gibbsite_error(class = "gibbsite_error_formula", {
     gibbs_hlm(y ~ x + (1 | a + b), d)
     gibbs_hlm(y ~ x + (1 | a * b), d)
+    gibbs_hlm(y ~ x + (1 | a %in% b), d)
+    gibbs_hlm(y ~ x * (1 | a), d)
     gibbs_hlm(y ~ x + (1 | .), d)
   })
 })
@@ -264,9 +271,47 @@ test_that("effects are lists by factor", {
   expect_equal(coef(fit)$b[["(Intercept)"]],
                unname(nlme::fixef(fit)[[1]]) + effects$b[["(Intercept)"]])
   expect_equal(coef(fit)$b[["x"]], rep(unname(nlme::fixef(fit)[[2]]), 4))
+  # two bars of a factor make the coefficients of its groups
+  twice <- short_crossed(y ~ x + (1 | a) + (0 + x | a) + (1 | b), d)
+  effects <- nlme::ranef(twice)
+  fixed <- nlme::fixef(twice)
+  expect_named(coef(twice), c("a", "b"))
+  expect_equal(coef(twice)$a, data.frame(
+    "(Intercept)" = fixed[[1L]] + effects$a[[1L]],
+    x = fixed[[2L]] + effects$a.1[[1L]], row.names = 1:5, check.names = FALSE
+  ), ignore_attr = "row.names")
   table <- nlme::VarCorr(fit)
   expect_identical(table$group, c("a", "a", "a", "b", "Residual"))
   expect_identical(table$with[[3]], "x")
+})
+
+test_that("columns of one name and other values are different effects", {
+  # with levels of numbers the sums to zero and the indicators are "c1" and "c2"
+  sums <- list(c = "contr.sum")
+  x <- model.matrix(~c, crossed_data(), contrasts.arg = sums)
+  z <- model.matrix(~ 0 + c, crossed_data())
+  d <- crossed_data()
+  rows <- match(levels(d$a), d$a)
+  for (bars in list(y ~ c + (0 + c | a), y ~ c + (0 + c | a) + (1 | b))) {
+    fit <- short_crossed(bars, d, contrasts = sums)
+    fixed <- nlme::fixef(fit)
+    effects <- nlme::ranef(fit)$a
+    expect_named(effects, c("c1.1", "c2.1", "c3"))
+    coefficients <- coef(fit)$a
+    expect_equal(coefficients[names(effects)], effects, ignore_attr = TRUE)
+    expect_equal(coefficients$c1, rep(fixed[["c1"]], 5))
+    eta <- x %*% fixed + rowSums(z * as.matrix(effects)[d$a, ])
+    expect_equal(
+      eta[rows] + if (length(nlme::ranef(fit)) > 1L) {
+        nlme::ranef(fit)$b[d$b[rows], 1L]
+      } else 0,
+      unname(fitted(fit)[rows])
+    )
+  }
+  # the same columns by the usual contrasts
+  plain <- short_crossed(y ~ c + (0 + c | a), d)
+  expect_named(nlme::ranef(plain)$a, c("c1", "c2", "c3"))
+  expect_named(coef(plain)$a, c("(Intercept)", "c2", "c3", "c1"))
 })
 
 test_that("an observation left out is predicted as by a fit without it", {

@@ -207,3 +207,33 @@ test_that("least counts are those of R's distribution functions", {
   }
   expect_identical(binomial_quantiles(c(0.2, NA), 3, 0.5), NA_real_)
 })
+
+test_that("new observations of new groups have the tails of the mixture", {
+  # the draws tell a mean and a large spread of the groups exactly
+  at <- list(mean = matrix(log(100), 400, 1), sd = matrix(1, 400, 1))
+  tails <- c(0.025, 0.975)
+  ends <- function(response, size, scale) {
+    unlist(new_observations(response, at, size, scale, tails)[3:4])
+  }
+  below <- function(distribution, k) {
+    stats::integrate(function(z) {
+      vapply(z, function(z) distribution(k, log(100) + z) * stats::dnorm(z), 0)
+    }, -8, 8, rel.tol = 1e-8)$value
+  }
+  # step: 1 for whole numbers, the least that are not below the tail
+  near <- function(distribution, found, step = 1) {
+    for (k in 1:2) {
+      expect_gt(below(distribution, found[[k]]), tails[[k]] - 5e-4)
+      expect_lt(below(distribution, found[[k]] - step), tails[[k]] + 5e-4)
+    }
+  }
+  near(function(k, eta) stats::ppois(k, exp(eta)),
+       ends(events_response("poisson"), 1, NULL))
+  near(function(k, eta) stats::pnbinom(k, 4, mu = exp(eta)),
+       ends(events_response("negbinomial"), 1, rep(0.5, 400)))
+  near(function(k, eta) stats::pt((k - eta) / 0.1, 5),
+       ends(t_response(NULL), 1, cbind(sigma = rep(0.1, 400), nu = 5)), 0)
+  at$mean[] <- 0
+  near(function(k, eta) stats::pbinom(k, 1000, stats::plogis(eta - log(100))),
+       ends(binomial_response(list(design = list(link = "logit"))), 1000, NULL))
+})

@@ -300,6 +300,21 @@ test_that("insight finds the predictors", {
   expect_identical(
     insight::find_predictors(fit, effects = "random"), list(random = "Chick")
   )
+  crossed <- client_fit(
+    gibbs_hlm, weight ~ Diet + (1 + cold | Chick) + (1 | Diet:Time), chicks
+  )
+  expect_identical(
+    insight::find_predictors(crossed, effects = "all"),
+    list(conditional = "Diet", random = c("Chick", "Diet", "Time", "cold"))
+  )
+  expect_named(
+    insight::get_data(crossed, effects = "random"), c("Chick", "Diet", "Time"),
+    ignore.order = TRUE
+  )
+  expect_named(
+    insight::get_data(crossed, effects = "fixed"), c("weight", "Diet", "cold"),
+    ignore.order = TRUE
+  )
   expect_null(insight::find_predictors(client_fit(gibbs_gmm, faithful, 2)))
   expect_null(insight::find_predictors(bare_fit()))
 })

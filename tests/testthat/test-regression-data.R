@@ -154,3 +154,36 @@ test_that("columns that share a name, and types without a slope, are refused", {
   expect_error(predict(fit, cbind(cars, dist = 1)), "columns named",
                class = "gibbsite_error_argument")
 })
+
+test_that("contrasts of a factor are those of its attribute", {
+  skip_long()
+  coded <- transform(rows, h = gl(2, 10))
+  stats::contrasts(coded$g) <- stats::contr.helmert(4)
+  stats::contrasts(coded$h) <- "contr.sum"
+  design <- function(fit) unname(model.matrix(fit))
+  same <- function(formula, data = coded) {
+    unname(stats::model.matrix(formula, data))
+  }
+  brief <- function(f, ...) {
+    quietly(f(..., draws = 20, burnin = 5, chains = 1, seed = 1,
+              progress = FALSE))
+  }
+  fit <- brief(gibbs_lm, y ~ g + h, coded)
+  expect_equal(design(fit), same(~ g + h), ignore_attr = TRUE)
+  # new data need not have them
+  expect_equal(predict(fit, droplevels(rows[7, ] |> transform(h = "1"))),
+               fitted(fit)[7])
+  fit <- brief(gibbs_lm, y ~ C(g, contr.sum), rows)
+  expect_equal(design(fit), same(~ C(g, contr.sum), rows), ignore_attr = TRUE)
+  expect_equal(predict(fit, rows[3:9, ]), fitted(fit)[3:9])
+  fit <- brief(gibbs_hlm, y ~ g + (0 + g | z), coded)
+  expect_equal(design(fit), same(~g), ignore_attr = TRUE)
+  expect_named(nlme::ranef(fit)$z, c("g1.1", "g2.1", "g3.1", "g4"))
+  # a matrix of contrasts has no rows for other levels
+  expect_snapshot(
+    fit <- brief(gibbs_lm, y ~ g + h, coded, subset = g != "2")
+  )
+  rest <- droplevels(transform(rows, h = coded$h)[rows$g != "2", ])
+  stats::contrasts(rest$h) <- "contr.sum"
+  expect_equal(design(fit), same(~ g + h, rest), ignore_attr = TRUE)
+})

@@ -141,6 +141,15 @@ test_that("a response plot says where the other variables stand", {
   expect_identical(picture$labels$subtitle, "at z = 0.5")
 })
 
+test_that("a factor of the fixed effects may also make groups", {
+  skip_long()
+  d <- transform(mtcars, am = factor(am), cyl = factor(cyl))
+  fit <- quietly(gibbs_hlm(mpg ~ am + wt + (1 | am:cyl), d, draws = 30,
+                           burnin = 5, chains = 1, seed = 1, progress = FALSE))
+  page_of(plot(fit, type = "response", variable = "wt"))
+  page_of(plot(fit, type = "response", variable = "am"))
+})
+
 test_that("a variable that is a matrix has no curve, others beside it have", {
   skip_long()
   fit <- fit_lm(y ~ x + M)

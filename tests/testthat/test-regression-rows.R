@@ -187,3 +187,47 @@ test_that("columns of a matrix are taken by name where both have names", {
     predict(fit, x[0, ])
   })
 })
+
+test_that("values of a formula that are no columns need not be in new data", {
+  skip_long()
+  d <- withr::with_seed(1, data.frame(x = runif(40), s = rep(1:4, 10)))
+  d$y <- d$x + d$s + withr::with_seed(2, rnorm(40))
+  breaks <- c(0, 0.3, 0.6, 1)
+  words <- letters[1:4]
+  brief_fit <- function(f, ...) {
+    quietly(f(..., draws = 20, burnin = 5, chains = 1, seed = 1,
+              progress = FALSE))
+  }
+  fits <- list(
+    brief_fit(gibbs_lm, y ~ cut(x, breaks), d),
+    brief_fit(gibbs_hlm, y ~ x + (1 | cut(x, breaks)), d),
+    brief_fit(
+      gibbs_hlm, y ~ cut(x, breaks) + (1 | words[s]) + (1 | x > 0.5), d
+    ),
+    brief_fit(gibbs_logistic, y > 3 ~ cut(x, breaks) + (1 | words[s]), d)
+  )
+  for (fit in fits) {
+    # as many rows as breaks, and others
+    for (rows in list(3, 1:4, 1:40)) {
+      expect_equal(predict(fit, d[rows, ], type = "response"),
+                   fitted(fit)[rows])
+    }
+    saved <- unserialize(serialize(fit, NULL))
+    expect_equal(predict(saved, d[5, ], type = "response"), fitted(fit)[5])
+  }
+  grDevices::pdf(NULL)
+  withr::defer(grDevices::dev.off())
+  fit <- quietly(gibbs_lm(y ~ cut(x, breaks), d, draws = 20, seed = 1,
+                          progress = FALSE))
+  expect_no_error(plot(fit, type = "response"))
+  # a column is never taken from elsewhere
+  x <- d$x
+  s <- d$s
+  y <- d$y
+  for (fit in c(fits[1:3], list(brief_fit(gibbs_lm, y ~ cut(x, breaks))))) {
+    expect_error(predict(fit, d["s"]), "lacks the variable",
+                 class = "gibbsite_error_argument")
+  }
+  expect_error(predict(fits[[3]], d["x"]), "lacks the groups",
+               class = "gibbsite_error_argument")
+})

@@ -211,6 +211,18 @@ test_that("a fit from do.call() has the variables that it uses", {
   expect_false("data.frame" %in% unlist(lapply(
     as.list(getCall(drop_data(made))), class
   )))
+  groups <- list(
+    list(gibbs_hlm, mpg ~ wt + (1 | gear) + (1 | am:cyl)),
+    list(gibbs_count, carb ~ wt + (1 | am:cyl))
+  )
+  for (one in groups) {
+    made <- do.call(one[[1L]], list(
+      one[[2L]], mtcars, draws = 30, burnin = 5, chains = 1, seed = 1,
+      progress = FALSE
+    )) |> quietly()
+    expect_named(getCall(made)$data, all.vars(one[[2L]]), ignore.order = TRUE)
+    expect_equal(as.matrix(quietly(update(made))), as.matrix(made))
+  }
   dots <- do.call(gibbs_lm, list(
     mpg ~ ., cars, draws = 30, burnin = 5, seed = 1, progress = FALSE
   )) |> quietly()
