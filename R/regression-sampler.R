@@ -106,7 +106,9 @@
 #' d_j}{u_gc -> u_gc - d_j} for all groups \eqn{c}{c} in \eqn{j}{j}, where
 #' \eqn{d_j}{d_j} is normal. The second scales the \eqn{u_{fj}}{u_fj} of a term
 #' with \eqn{\Sigma_f}{Sigma_f}, by a slice step, and moves the
-#' \eqn{u_{gc}}{u_gc} accordingly. Step 5 is taken at last.
+#' \eqn{u_{gc}}{u_gc} accordingly. Both are made four times in a sweep, and
+#' between these times \eqn{\Sigma_f}{Sigma_f} and \eqn{\Sigma_g}{Sigma_g} are
+#' drawn given the deviations. Step 5 is taken at last.
 #'
 #' @section Regressions with t errors:
 #' With \eqn{e_i = \sqrt{v_i} (y_i - \eta_i)}{e_i = sqrt(v_i) (y_i - eta_i)} and
