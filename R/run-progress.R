@@ -97,11 +97,10 @@ progress_line <- function(job, end, check, done) {
     stride_of(job) * more_draws(check$table)
   paste0(
     name, ": ", format_number(drawn), " draws of each chain. Not converged: ",
-    worst_words(check$table), ". About ", format_number(wanted),
-    " draws ", if (wanted > job$goal) {
-      "would be needed. "
+    worst_words(check$table), ". About ", if (wanted > job$goal) {
+      paste(format_number(signif(wanted, 1)), "draws would be needed. ")
     } else {
-      paste0("are needed, ", until(wanted), ". ")
+      paste0(format_number(wanted), " draws are needed, ", until(wanted), ". ")
     }, cap
   )
 }

@@ -669,13 +669,22 @@ test_that("a run in a script says how long it takes", {
 test_that("a run by a rule says what it waits for, and its cap", {
   skip_long()
   withr::local_options(gibbsite.segment_seconds = 1)
+  lines_of <- function(rule) {
+    with_quick_clock(quietly(probe(
+      draws = 100, stop_when = rule, progress = TRUE
+    )))
+  }
+  waits_of <- function(lines) {
+    grep("Not converged: effective sample size", lines, value = TRUE)
+  }
   rule <- until(ess = 1e5, every = 100, max_draws = 1000)
-  lines <- with_quick_clock(quietly(probe(
-    draws = 100, stop_when = rule, progress = TRUE
-  )))
-  waits <- grep("Not converged: effective sample size", lines, value = TRUE)
-  expect_match(waits, "draws are needed, [0-9.]+ (s|min|h)")
+  lines <- lines_of(rule)
+  expect_match(waits_of(lines), "About [1-9]0+ draws would be needed\\. At most")
   expect_match(lines, "At most 1000 draws, [0-9.]+ (s|min|h)")
+  expect_match(
+    waits_of(lines_of(until(ess = 300, every = 100, max_draws = 1000))),
+    "About [0-9]+ draws are needed, [0-9.]+ (s|min|h)\\. At most"
+  )
   bar <- gibbsite:::bar_format(
     list(running = list(chains = 2, stop_when = rule), goal = 1000), 200,
     list(table = gibbsite:::convergence_table(
