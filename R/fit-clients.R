@@ -9,7 +9,9 @@
 #' show the coefficients.
 #'
 #' - bayestestR: `describe_posterior()`, `diagnostic_posterior()`,
-#'   `effective_sample()` and `mcse()` give the numbers of `summary()`.
+#'   `effective_sample()` and `mcse()` give the numbers of `summary()`. These,
+#'   `hdi()`, `rope()`, `p_direction()` and others take `effects` and
+#'   `parameters`.
 #'   `bayesfactor_parameters()` of a regression draws from its prior, which must
 #'   be proper; give the draws of another prior as `prior`, a data frame with
 #'   the same columns.
@@ -103,6 +105,70 @@ client_measures <- function(fit, names, call = rlang::caller_env()) {
     ESS_tail = table$ess_tail, MCSE = table$mcse_mean
   )
 }
+
+# The method of a function of bayestestR that reads draws, whose first argument
+# has the name `first`: its methods for coda's lists take no `effects`.
+draws_method <- function(generic, first) {
+  method <- function(fit, ..., effects = c("fixed", "all", "random"),
+                     component = c(
+                       "conditional", "all", "location", "sigma", "auxiliary"
+                     ),
+                     parameters = NULL) {
+    NULL
+  }
+  names(formals(method))[[1L]] <- first
+  body(method) <- bquote({
+    draws <- insight::get_parameters(
+      .(as.name(first)), effects = check_choice(effects, client_effects),
+      component = check_choice(component, client_components),
+      parameters = check_string(parameters, null_ok = TRUE)
+    )
+    .(call("::", quote(bayestestR), as.name(generic)))(draws, ...)
+  })
+  method
+}
+
+#' @exportS3Method bayestestR::describe_posterior
+describe_posterior.gibbsite_fit <- draws_method("describe_posterior", "posteriors")
+
+#' @exportS3Method bayestestR::bci
+bci.gibbsite_fit <- draws_method("bci", "x")
+
+#' @exportS3Method bayestestR::ci
+ci.gibbsite_fit <- draws_method("ci", "x")
+
+#' @exportS3Method bayestestR::equivalence_test
+equivalence_test.gibbsite_fit <- draws_method("equivalence_test", "x")
+
+#' @exportS3Method bayestestR::estimate_density
+estimate_density.gibbsite_fit <- draws_method("estimate_density", "x")
+
+#' @exportS3Method bayestestR::eti
+eti.gibbsite_fit <- draws_method("eti", "x")
+
+#' @exportS3Method bayestestR::hdi
+hdi.gibbsite_fit <- draws_method("hdi", "x")
+
+#' @exportS3Method bayestestR::map_estimate
+map_estimate.gibbsite_fit <- draws_method("map_estimate", "x")
+
+#' @exportS3Method bayestestR::p_direction
+p_direction.gibbsite_fit <- draws_method("p_direction", "x")
+
+#' @exportS3Method bayestestR::p_map
+p_map.gibbsite_fit <- draws_method("p_map", "x")
+
+#' @exportS3Method bayestestR::p_significance
+p_significance.gibbsite_fit <- draws_method("p_significance", "x")
+
+#' @exportS3Method bayestestR::point_estimate
+point_estimate.gibbsite_fit <- draws_method("point_estimate", "x")
+
+#' @exportS3Method bayestestR::rope
+rope.gibbsite_fit <- draws_method("rope", "x")
+
+#' @exportS3Method bayestestR::spi
+spi.gibbsite_fit <- draws_method("spi", "x")
 
 #' @exportS3Method bayestestR::diagnostic_posterior
 diagnostic_posterior.gibbsite_fit <- function(posterior, diagnostic = "all",

@@ -9,36 +9,27 @@
 # `group` is, without the deviations.
 #' @exportS3Method
 predictor_rows.hlm_crossed_model <- function(model, at, call) {
-  newdata <- at$newdata
-  deviations <- is.null(at$re_formula)
-  each <- function(f) {
-    unname(vapply(seq_along(model$layout), f, numeric(nrow(rows$x))))
+  design <- model_design(model)
+  kept <- kept_bar_terms(model, at$re_formula, call)
+  rows <- bar_rows(model, at, kept, call)
+  if (all(lengths(kept) == 0L)) {
+    return(rows)
   }
-  if (is.null(newdata)) {
-    rows <- prediction_rows(model, NULL, at$offset, call)
-    bars <- model$frame$bars
-    rows$z <- do.call(cbind, lapply(bars, `[[`, "z"))
-    codes <- if (deviations) each(function(f) as.double(bars[[f]]$group))
-  } else {
-    design <- model_design(model)
-    rows <- new_design_rows(model, newdata, at$offset, call)
-    rows$z <- do.call(cbind, lapply(design$bars, function(bar) {
-      rows$made(bar$bar_terms)
-    }))
-    rows$made <- NULL
-    codes <- if (deviations) {
-      each(function(f) {
-        shared <- c("other_rows", "times", "formula", "constants")
-        bar <- c(design[shared], design$bars[[f]])
-        new_groups(bar, model$group_name[[f]], newdata, at$allow_new_levels,
-                   call) + 0
-      })
+  shared <- c("other_rows", "times", "formula", "constants")
+  rows$codes <- vapply(seq_along(kept), function(f) {
+    if (length(kept[[f]]) == 0L) {
+      numeric(nrow(rows$x))
+    } else if (is.null(at$newdata)) {
+      as.double(model$frame$bars[[f]]$group)
+    } else {
+      new_groups(
+        c(design[shared], design$bars[[f]]), model$group_name[[f]], at$newdata,
+        at$allow_new_levels, call
+      ) + 0
     }
-  }
-  if (deviations) {
-    rows$codes <- matrix(codes, ncol = length(model$layout))
-    rows$group <- rows$codes[, 1L]
-  }
+  }, numeric(nrow(rows$x)))
+  rows$codes <- matrix(rows$codes, ncol = length(kept))
+  rows$group <- rows$codes[, 1L]
   rows
 }
 

@@ -108,44 +108,157 @@ groups_of_data <- function(data, codes) {
 # deviations of groups, otherwise codes as in hlm_deviations().
 #' @exportS3Method
 predictor_rows.hlm_model <- function(model, at, call) {
-  newdata <- at$newdata
-  deviations <- is.null(at$re_formula)
-  if (is.null(newdata)) {
-    rows <- prediction_rows(model, NULL, at$offset, call)
-    rows$z <- model$frame$z
-    rows$group <- if (deviations) model$frame$group
+  design <- model_design(model)
+  kept <- kept_bar_terms(model, at$re_formula, call)[[1L]]
+  deviations <- length(kept) > 0L
+  rows <- bar_rows(model, at, list(kept), call)
+  if (!deviations) {
     return(rows)
   }
-  design <- model_design(model)
-  rows <- new_design_rows(model, newdata, at$offset, call)
-  rows$z <- rows$made(design$bar_terms)
-  rows$made <- NULL
-  if (deviations) {
-    rows$group <- new_groups(
-      design, model$group_name, newdata, at$allow_new_levels, call
+  rows$group <- if (is.null(at$newdata)) {
+    model$frame$group
+  } else {
+    new_groups(
+      design, model$group_name, at$newdata, at$allow_new_levels, call
     )
   }
   rows
 }
 
-# The rows of formula_rows() with x, and `made`, which gives the columns of other
-# terms.
-new_design_rows <- function(model, newdata, offset, call) {
+# The rows of prediction_rows() with z, the columns of all bars: those of terms
+# that are not in `kept`, of kept_bar_terms(), are 0.
+bar_rows <- function(model, at, kept, call) {
   design <- model_design(model)
-  rows <- formula_rows(
-    model, newdata, stats::delete.response(design$terms), call
-  )
-  frame <- rows$frame
-  rows$made <- function(terms) {
+  terms <- lapply(design$bars %||% list(design), `[[`, "bar_terms")
+  columns <- function(terms, frame) {
     own <- intersect(names(design$contrasts), all_term_variables(terms))
-    x <- stats::model.matrix(
+    stats::model.matrix(
       terms, frame, contrasts.arg = if (length(own)) design$contrasts[own]
     )
-    plain_design(x)
   }
-  rows$x <- rows$made(design$fixed_terms)
-  rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
+  if (is.null(at$newdata)) {
+    rows <- prediction_rows(model, NULL, at$offset, call)
+    frame <- model$frame$model
+    z <- lapply(model$frame$bars %||% list(model$frame), `[[`, "z")
+  } else {
+    rows <- formula_rows(
+      model, at$newdata, terms_to_predict(design, unlist(kept)), call
+    )
+    frame <- with_other_variables(rows$frame, design)
+    rows$frame <- NULL
+    rows$x <- plain_design(columns(design$fixed_terms, frame))
+    rows$offset <- new_offset(
+      model, rows$offset, at$offset, nrow(rows$x), call
+    )
+    z <- lapply(terms, function(terms) plain_design(columns(terms, frame)))
+  }
+  rows$z <- do.call(cbind, unname(Map(function(z, terms, kept) {
+    if (!setequal(kept, labels_of_terms(terms))) {
+      left <- !column_terms(columns(terms, frame), terms) %in% kept
+      z[, left] <- 0
+    }
+    z
+  }, z, terms, kept)))
   rows
+}
+
+# The terms of the fixed effects with those of these labels, for new data.
+terms_to_predict <- function(design, labels) {
+  labels <- setdiff(labels, "(Intercept)")
+  fixed <- stats::formula(design$fixed_terms)
+  whole <- stats::as.formula(
+    call("~", Reduce(call_sum, lapply(labels, str2lang),
+                     call("(", fixed[[length(fixed)]]))),
+    environment(design$terms)
+  )
+  terms_within(stats::terms(whole), design$terms)
+}
+
+# A model frame with the variables that predictions do not need: any value of
+# their class.
+with_other_variables <- function(frame, design) {
+  classes <- attr(design$terms, "dataClasses")
+  response <- all_term_variables(design$terms)[attr(design$terms, "response")]
+  for (name in setdiff(names(classes), c(names(frame), response))) {
+    class <- classes[[name]]
+    levels <- design$xlevels[[name]]
+    frame[[name]] <- if (!is.null(levels)) {
+      factor(rep(levels[[1L]], nrow(frame)), levels)
+    } else if (startsWith(class, "nmatrix.")) {
+      matrix(0, nrow(frame), as.integer(sub("nmatrix.", "", class)))
+    } else {
+      rep(if (class == "logical") FALSE else 0, nrow(frame))
+    }
+  }
+  frame
+}
+
+labels_of_terms <- function(terms) {
+  c(if (attr(terms, "intercept") == 1L) "(Intercept)",
+    attr(terms, "term.labels"))
+}
+
+# For each bar of a model the labels of its terms whose deviations predictions
+# have: all for NULL, none for NA, and those of a formula such as ~ (1 | g).
+kept_bar_terms <- function(model, re_formula, call) {
+  design <- model_design(model)
+  bars <- design$bars %||% list(design)
+  all <- lapply(bars, function(bar) labels_of_terms(bar$bar_terms))
+  if (is.null(re_formula)) {
+    return(all)
+  }
+  kept <- lapply(all, function(labels) character())
+  if (identical(re_formula, NA)) {
+    return(kept)
+  }
+  if (!inherits(re_formula, "formula") || length(re_formula) != 2L) {
+    abort_expected(
+      re_formula, "NULL, NA or a formula of bars such as `~ (1 | g)`", FALSE,
+      "re_formula", call
+    )
+  }
+  asked <- split_bars(re_formula[[2L]], call)
+  if (!deparse1(asked$fixed %||% 0) %in% c("0", "1")) {
+    abort_bar(
+      "`re_formula` must have bars alone, such as {.code ~ (1 | g)}.", call
+    )
+  }
+  groups <- lapply(bars, function(bar) sort(group_parts(bar$group_expr)))
+  parsed <- unlist(lapply(asked$bars, function(bar) {
+    parse_bar(bar, environment(re_formula), call)
+  }), recursive = FALSE)
+  for (bar in parsed) {
+    own <- vapply(groups, identical, NA, sort(group_parts(bar$group)))
+    labels <- labels_of_terms(stats::terms(bar$bar))
+    lacking <- setdiff(labels, unlist(all[own]))
+    if (!any(own) || length(lacking) > 0L) {
+      name <- deparse1(bar$group)
+      known <- bar_words(bars)
+      abort_argument(
+        c(if (any(own)) {
+          "The fit has no deviations of {.val {lacking[[1]]}} by {.val {name}},
+           which {.arg re_formula} asks for."
+        } else {
+          "The fit has no groups {.val {name}}, which {.arg re_formula} asks
+           for."
+        },
+          i = "Its bars are {.code {known}}."),
+        call = call, class = "formula"
+      )
+    }
+    kept[own] <- Map(function(kept, all) {
+      union(kept, intersect(all, labels))
+    }, kept[own], all[own])
+  }
+  kept
+}
+
+# The bars of a fit as text.
+bar_words <- function(bars) {
+  vapply(bars, function(bar) {
+    sprintf("(%s | %s)", deparse1(stats::formula(bar$bar_terms)[[2L]]),
+            deparse1(bar$group_expr))
+  }, "", USE.NAMES = FALSE)
 }
 
 # The codes of hlm_deviations(). design: the parts of the fit's design with those

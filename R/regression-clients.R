@@ -571,7 +571,6 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
   call <- rlang::current_env()
   check_regression(model, "model", call)
   type <- check_choice(type, c("response", "link", "prediction"))
-  check_re_formula(re_formula, call)
   allow_new_levels <- check_flag(allow_new_levels)
   offset <- client_offset(model, newdata, "newdata", call)
   draws <- steady_draws(

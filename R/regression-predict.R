@@ -4,6 +4,7 @@
 
 #' @exportS3Method
 predictor_rows.default <- function(model, at, call) {
+  check_re_formula(at$re_formula, call)
   prediction_rows(model, at$newdata, at$offset, call)
 }
 
@@ -179,7 +180,6 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
   allow_new_levels <- check_flag(
     allow_new_levels, arg = "allow_new_levels", call = call
   )
-  check_re_formula(re_formula, call)
   predictor_rows(
     model, list(
       newdata = newdata, offset = offset, re_formula = re_formula,
@@ -254,8 +254,9 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #'   response: the number of trials of each row, one number or several; default
 #'   1.
 #' @param re_formula `NULL` (default): with the deviations of the groups; `NA`:
-#'   without, \eqn{o + x^\top b}{o + x'b}. Without effect on a fit without
-#'   groups.
+#'   without, \eqn{o + x^\top b}{o + x'b}; a formula: with those of some bars or
+#'   terms of the fit, such as `~ (1 | g)`. `newdata` needs no variables of the
+#'   others. `NULL` and `NA` are the same for a fit without groups.
 #' @param allow_new_levels `FALSE` (default): a group that is not in the fit is
 #'   an error; `TRUE`: it is a new group.
 #' @param ... Not used.

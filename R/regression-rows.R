@@ -160,7 +160,10 @@ formula_rows <- function(model, newdata, terms, call) {
   check_new_levels(frame, design$xlevels, call)
   frame <- make(xlev = design$xlevels)
   frame <- as_times_of_fit(frame, design$times, names(frame), call)
-  x <- stats::model.matrix(terms, frame, contrasts.arg = design$contrasts)
+  own <- intersect(names(design$contrasts), all_term_variables(terms))
+  x <- stats::model.matrix(
+    terms, frame, contrasts.arg = if (length(own)) design$contrasts[own]
+  )
   storage.mode(x) <- "double"
   list(
     x = x, offset = stats::model.offset(frame), names = row.names(newdata),

@@ -48,7 +48,7 @@ test_that("`ndraws` and `re_formula` are taken by all", {
         )
       }
       expect_error(
-        draw(fit, re_formula = ~ 1), class = "gibbsite_error_argument"
+        draw(fit, re_formula = ~ x), class = "gibbsite_error_argument"
       )
       if (is.null(attr(fit, "model")$group_name)) {
         expect_identical(
@@ -146,6 +146,37 @@ test_that("draws for insight are numbered as in summary()", {
   expect_identical(
     names(insight::get_parameters(fit, parameters = "^pi")),
     c("pi[1]", "pi[2]")
+  )
+})
+
+test_that("bayestestR's functions take `effects` and `parameters`", {
+  skip_long()
+  skip_if_not_installed("bayestestR")
+  skip_if_not_installed("insight")
+  fit <- flock()
+  functions <- list(
+    bayestestR::describe_posterior, bayestestR::hdi, bayestestR::eti,
+    bayestestR::ci, bayestestR::bci, bayestestR::p_direction,
+    bayestestR::p_map, bayestestR::p_significance, bayestestR::rope,
+    bayestestR::point_estimate, bayestestR::map_estimate,
+    bayestestR::estimate_density, bayestestR::equivalence_test,
+    bayestestR::diagnostic_posterior
+  )
+  names_of <- function(f, ...) unique(quietly(f(fit, ...))$Parameter)
+  for (f in functions) {
+    for (effects in c("fixed", "all", "random")) {
+      expect_setequal(
+        names_of(f, effects = effects),
+        names(insight::get_parameters(fit, effects = effects))
+      )
+    }
+    expect_identical(names_of(f, effects = "all", parameters = "sd"), "sd[1]")
+    expect_error(f(fit, effects = "some"), "effects",
+                 class = "gibbsite_error_argument")
+  }
+  expect_equal(
+    bayestestR::hdi(as.matrix(fit)[, "sd[1]"], ci = 0.5)$CI_low,
+    bayestestR::hdi(fit, ci = 0.5, effects = "random")$CI_low
   )
 })
 

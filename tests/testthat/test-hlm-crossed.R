@@ -328,3 +328,61 @@ test_that("an observation left out is predicted as by a fit without it", {
   expect_identical(folds$train$data, by_hand$data)
   expect_identical(folds$train$nobs, 20L)
 })
+
+test_that("predictions have the deviations of the bars that are asked for", {
+  skip_long()
+  data <- transform(crossed_data(), z = v - 1, o = seq_len(40) / 40,
+                    l = v > 1)
+  fit <- short_crossed(
+    y ~ scale(x) + offset(o) + (c + log(v) | a) + (1 | b) + (0 + z | b), data
+  )
+  part <- function(re_formula, needs) {
+    value <- predict(fit, data[c("x", "o", needs)], re_formula = re_formula)
+    expect_equal(value, predict(fit, re_formula = re_formula))
+    value - predict(fit, re_formula = NA)
+  }
+  expect_identical(unname(part(NA, NULL)), numeric(40))
+  expect_equal(
+    predict(fit) - predict(fit, re_formula = ~0),
+    part(~ (log(v) | a), c("a", "v")) + part(~ (0 + c | a), c("a", "c")) +
+      part(~ (0 + z | b), c("b", "z")) + part(~ (1 | b), "b")
+  )
+  expect_equal(unname(part(~ (1 | b), "b")),
+               nlme::ranef(fit)$b[data$b, "(Intercept)"])
+  expect_equal(part(~ (1 + z | b), c("b", "z")),
+               part(~ (1 | b) + (0 + z | b), c("b", "z")))
+  # one bar, whose deviations are drawn given the draw
+  fit <- short_crossed(y ~ poly(x, 2) + (l + z | a), data)
+  expect_equal(
+    part(~ (1 + l | a), c("a", "l")) + part(~ (0 + z | a), c("a", "z")),
+    predict(fit) - predict(fit, re_formula = NA)
+  )
+  new <- data.frame(x = 0, a = "new")
+  expect_error(predict(fit, new, re_formula = ~ (1 | a)), "new")
+  expect_identical(
+    dim(posterior_predict(fit, new, re_formula = ~ (1 | a), ndraws = 9,
+                          allow_new_levels = TRUE)), c(9L, 1L)
+  )
+  # the outer factor of nested ones, and other responses
+  fit <- short_crossed(y ~ 1 + (1 | a / c), data)
+  expect_equal(
+    predict(fit, data.frame(a = "2"), re_formula = ~ (1 | a))[[1L]],
+    mean(as.matrix(fit)[, 1L]) + nlme::ranef(fit)$a["2", 1L]
+  )
+  data$k <- cut(data$y, 3, labels = FALSE)
+  data$ordered <- ordered(data$k)
+  data$text <- factor(letters[data$k])
+  fits <- Map(function(f, formula) {
+    quietly(f(formula, data, draws = 20, burnin = 5, chains = 1, seed = 1,
+              progress = FALSE))
+  }, list(gibbs_count, gibbs_ordinal, gibbs_categorical), list(
+    k ~ x + (z | a) + (1 | b), ordered ~ x + (z | a) + (1 | b),
+    text ~ x + (z | a) + (1 | b)
+  ))
+  for (fit in fits) {
+    expect_equal(predict(fit, data[c("x", "b")], re_formula = ~ (1 | b)),
+                 predict(fit, re_formula = ~ (1 | b)))
+    expect_equal(predict(fit, data["x"], re_formula = NA),
+                 predict(fit, re_formula = NA))
+  }
+})

@@ -282,7 +282,10 @@ test_that("mistakes in the arguments are named", {
   expect_gibbsite_error({
     predict(fit, data.frame(x = 1, g = "new"))
     predict(fit, data.frame(x = 1))
-    predict(fit, data, re_formula = ~ 1)
+    predict(fit, data, re_formula = "g")
+    predict(fit, data, re_formula = ~ x + (1 | g))
+    predict(fit, data, re_formula = ~ (1 | x))
+    predict(fit, data, re_formula = ~ (x | g))
     confint(fit, "nothing")
     log_lik(fit, by = "row")
     plot(fit, type = "calibration")
