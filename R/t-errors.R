@@ -312,51 +312,49 @@ t_variance <- function(nu) ifelse(nu > 2, nu / (nu - 2), Inf)
 
 #' @exportS3Method
 new_observations.t_response <- function(response, at, size, scale, tails) {
-  at <- with_mean(at)
-  count <- nrow(at$mean)
-  variance <- t_variance(scale[, 2L])
-  z <- normal_points(count)
+  mean <- as_double_matrix(with_mean(at)$mean)
+  sd <- scale[, 1L]
+  nu <- scale[, 2L]
+  moments <- column_moments(mean)
+  within <- mean(t_variance(nu) * sd^2) / size
+  if (any(at$sd > 0, na.rm = TRUE)) {
+    spread <- as_double_matrix(at$sd)
+    within <- within + colMeans(spread^2)
+  } else {
+    spread <- NULL
+  }
+  points <- normal_points(nrow(mean))
+  unit <- 1 / sqrt(size)
   # of errors about a known mean: where the search for a row's quantiles begins
-  errors <- vapply(
-    tails, t_mixture_quantile, 0, numeric(count), scale[, 1L], scale[, 2L]
+  errors <- vapply(tails, t_mixture_quantile, 0, numeric(nrow(mean)), sd, nu)
+  ends <- .Call(
+    C_t_mixture_quantiles, list(
+      mean = mean, spread = spread, points = points, sd = sd, nu = nu,
+      scale = unit, near = 1e-5 * stats::median(sd) * min(unit),
+      guess = outer(errors, unit) + rep(moments$mean, each = length(tails))
+    ), tails
   )
-  table <- vapply(seq_along(size), function(i) {
-    mean <- at$mean[, i]
-    sd <- scale[, 1L] / sqrt(size[[i]])
-    guess <- mean(mean) + errors / sqrt(size[[i]])
-    spread <- at$sd[, i] %||% numeric(count)
-    within <- mean(variance * sd^2 + spread^2)
-    nu <- scale[, 2L]
-    out <- c(mean(mean), sqrt(sum((mean - mean(mean))^2) / max(1, count - 1) +
-                                within))
-    if (any(spread > 0, na.rm = TRUE)) {
-      mean <- mean + spread * z
-      sd <- rep(sd, ncol(z))
-      nu <- rep(nu, ncol(z))
-    }
-    ends <- mapply(
-      t_mixture_quantile, tails, guess = guess,
-      MoreArgs = list(mean = as.vector(mean), sd = sd, nu = nu)
+  for (k in which(is.na(ends))) {
+    i <- col(ends)[[k]]
+    about <- if (is.null(spread)) mean[, i] else mean[, i] + spread[, i] * points
+    times <- length(about) / nrow(mean)
+    ends[[k]] <- t_mixture_quantile(
+      tails[[row(ends)[[k]]]], as.vector(about), rep(sd * unit[[i]], times),
+      rep(nu, times)
     )
-    c(out, ends)
-  }, numeric(2L + length(tails)))
-  stats::setNames(as.data.frame(t(table)), c("mean", "sd", "lower", "upper"))
+  }
+  data.frame(
+    mean = moments$mean,
+    sd = sqrt(moments$squares / max(1, nrow(mean) - 1) + within),
+    lower = ends[1L, ], upper = ends[2L, ]
+  )
 }
 
 # The quantile of the mixture of t distributions with equal weights, to 1e-8 of
-# the usual sd: by Newton's method from a guess, and by bisection if it fails.
-t_mixture_quantile <- function(p, mean, sd, nu, guess = NULL) {
+# the usual sd, from anywhere.
+t_mixture_quantile <- function(p, mean, sd, nu) {
   if (anyNA(mean) || !all(is.finite(sd))) {
     return(NA_real_)
-  }
-  tolerance <- 1e-8 * stats::median(sd)
-  away <- function(x) mean(stats::pt((x - mean) / sd, nu)) - p
-  x <- guess
-  for (i in seq_len(10L * length(guess))) {
-    step <- away(x) / mean(stats::dt((x - mean) / sd, nu) / sd)
-    x <- x - step
-    if (!is.finite(x)) break
-    if (abs(step) < tolerance) return(x)
   }
   # the quantiles of the components enclose it
   ends <- range(mean + sd * stats::qt(p, nu))
@@ -364,6 +362,7 @@ t_mixture_quantile <- function(p, mean, sd, nu, guess = NULL) {
     return(ends[[1L]])
   }
   stats::uniroot(
-    away, ends, tol = tolerance, maxiter = 1000, extendInt = "upX"
+    function(x) mean(stats::pt((x - mean) / sd, nu)) - p, ends,
+    tol = 1e-8 * stats::median(sd), maxiter = 1000, extendInt = "upX"
   )$root
 }

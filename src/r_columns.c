@@ -11,6 +11,7 @@
 #include "numeric/mixture.h"
 #include "numeric/products.h"
 #include "numeric/rmath.h"
+#include "numeric/t_mixture.h"
 #include "r_args.h"
 #include "routines.h"
 
@@ -277,6 +278,56 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     else
       column_ends(own, n, REAL(probs), count, work, out);
     if (j % 256 == 0)
+      R_CheckUserInterrupt();
+  }
+  UNPROTECT(1);
+  return result;
+}
+
+/* data: list(mean: draws x columns; spread: of the same size or NULL; points: draws x
+ * any; sd, nu: draws; scale: columns; guess: probs x columns; near).  The quantiles of
+ * the mixtures over the draws of t distributions of scale `sd` times the column's
+ * scale, about `mean`, or with `spread` about all mean + spread times points; NA where
+ * Newton's method from the guess fails. */
+SEXP C_t_mixture_quantiles(SEXP data, SEXP probs) {
+  SEXP mean = args_element(data, "mean"), spread = args_element(data, "spread");
+  SEXP points = args_element(data, "points");
+  size_t n, columns, rows, several;
+  check_columns(mean, "mean", &n, &columns);
+  check_columns(points, "points", &rows, &several);
+  const size_t count = check_probs(probs);
+  const int spreads = spread != R_NilValue;
+  if (rows != n)
+    Rf_error("`points` must have the rows of `mean`");
+  const double *around =
+    spreads ? args_doubles(data, "spread", n * columns) : NULL;
+  const double *sd = args_doubles(data, "sd", n),
+               *nu = args_doubles(data, "nu", n);
+  const double *scale = args_doubles(data, "scale", columns);
+  const double *guess = args_doubles(data, "guess", count * columns);
+  const double near = args_doubles(data, "near", 1)[0];
+  if (!spreads)
+    several = 1;
+  double *centre = (double *)R_alloc(args_product(n, several), sizeof(double));
+  arena a = arena_measure();
+  t_mixture_take(&a, n);
+  a = arena_over(R_alloc(arena_size(&a), 1));
+  t_mixture m = t_mixture_take(&a, n);
+  t_mixture_open(&m, nu);
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
+  for (size_t j = 0; j < columns; j++) {
+    for (size_t l = 0; l < several; l++)
+      for (size_t s = 0; s < n; s++)
+        centre[s + n * l] =
+          REAL(mean)[s + n * j] +
+          (spreads ? around[s + n * j] * REAL(points)[s + n * l] : 0.0);
+    for (size_t k = 0; k < count; k++) {
+      const double q =
+        t_mixture_quantile(&m, REAL(probs)[k], centre, several, sd, scale[j],
+                           guess[k + count * j], near);
+      REAL(result)[k + count * j] = ISNAN(q) ? NA_REAL : q;
+    }
+    if (j % 16 == 0)
       R_CheckUserInterrupt();
   }
   UNPROTECT(1);

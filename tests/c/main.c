@@ -37,6 +37,7 @@
   RUN(scan)            \
   RUN(siphash)         \
   RUN(slice)           \
+  RUN(t_mixture)       \
   RUN(uniforms)
 
 #define DECLARE(topic) void test_##topic(void);

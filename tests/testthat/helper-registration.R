@@ -163,6 +163,13 @@ good_logistic <- function() {
       start = exp(-c(1, 2)), slope = c(0, 0), rise = c(1, 2),
       probs = c(0.05, 0.5), most = 100
     ),
+    C_t_mixture_quantiles = list(
+      data = list(
+        mean = matrix(sin(1:12), 6), spread = NULL, points = matrix(0, 6, 2),
+        sd = as.double(1:6), nu = as.double(2:7), scale = c(1, 2),
+        guess = matrix(c(-5, 0, -5, 0), 2), near = 1e-5
+      ), probs = c(0.05, 0.5)
+    ),
     C_predicted_columns = list(
       data = list(x = diag(3), w = matrix(sin(1:18), 6), offset = NULL,
                   link = 1),
