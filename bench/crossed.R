@@ -1,5 +1,5 @@
 # Several grouping factors: gibbs_hlm(), gibbs_logistic() with the probit link and
-# gibbs_count(), beside MCMCglmm and lme4.
+# gibbs_count(), beside MCMCglmm, rstanarm and lme4.
 #
 #   Rscript bench/crossed.R [REGEX]     default: all
 #
@@ -7,7 +7,8 @@
 # (a point estimate); of our default call, with whether it converged; the standard
 # deviations of both, of groups and errors (estimate / posterior mean); and
 # effective draws a second of processor time of the worst of the fixed effects
-# and standard deviations, ours and of MCMCglmm, one chain and one thread each.
+# and standard deviations, ours, of MCMCglmm and of rstanarm (2,000 iterations, given
+# up after ten minutes), one chain and one thread each.
 # At last (`growth`), milliseconds of a sweep and the smallest effective size of
 # 510 draws as rows are added to a simulated design, and (`million`) the default
 # call for a million rows.
@@ -103,6 +104,26 @@ theirs <- function(set) {
   worst(draws[, apply(draws, 2L, stats::sd) > 0]) / time
 }
 
+# NULL if it takes more than ten minutes.
+by_stan <- function(set) {
+  family <- switch(family_of(set),
+    probit = stats::binomial("probit"), poisson = stats::poisson(),
+    stats::gaussian()
+  )
+  on.exit(setTimeLimit())
+  time <- seconds(fit <- tryCatch({
+    setTimeLimit(elapsed = 600, transient = TRUE)
+    quietly(rstanarm::stan_glmer(
+      set[[1L]], set[[2L]], family, chains = 1, iter = 2000, seed = 1, cores = 1,
+      refresh = 0
+    ))
+  }, error = function(e) NULL))
+  if (is.null(fit)) return(NULL)
+  draws <- as.matrix(fit)
+  draws <- draws[, grep("^b\\[", colnames(draws), invert = TRUE), drop = FALSE]
+  worst(draws) / time
+}
+
 # "group estimate / posterior mean" of each standard deviation.
 both_deviations <- function(model, fit) {
   key <- function(group) {
@@ -132,6 +153,14 @@ for (name in grep(chosen, names(sets), value = TRUE)) {
   if (requireNamespace("MCMCglmm", quietly = TRUE)) {
     other <- theirs(set)
     cat(sprintf(", MCMCglmm %.1f, ratio %.1f", other, rate / other))
+  }
+  if (requireNamespace("rstanarm", quietly = TRUE)) {
+    other <- by_stan(set)
+    cat(if (is.null(other)) {
+      ", rstanarm more than ten minutes"
+    } else {
+      sprintf(", rstanarm %.1f, ratio %.1f", other, rate / other)
+    })
   }
   cat("\n")
 }
