@@ -118,10 +118,12 @@ draws_method <- function(generic, first) {
   }
   names(formals(method))[[1L]] <- first
   body(method) <- bquote({
+    effects <- check_choice(effects, client_effects)
+    component <- check_choice(component, client_components)
+    parameters <- check_string(parameters, null_ok = TRUE)
     draws <- insight::get_parameters(
-      .(as.name(first)), effects = check_choice(effects, client_effects),
-      component = check_choice(component, client_components),
-      parameters = check_string(parameters, null_ok = TRUE)
+      .(as.name(first)), effects = effects, component = component,
+      parameters = parameters
     )
     .(call("::", quote(bayestestR), as.name(generic)))(draws, ...)
   })

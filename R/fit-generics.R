@@ -234,13 +234,13 @@ bayes_R2.gibbsite_fit <- no_answer( # nolint: object_name_linter.
   "explained variance", "Only regressions have one."
 )
 
-#' @exportS3Method nlme::fixef
+#' @rawNamespace S3method(nlme::fixef, gibbsite_fit)
 fixef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
 
-#' @exportS3Method nlme::ranef
+#' @rawNamespace S3method(nlme::ranef, gibbsite_fit)
 ranef.gibbsite_fit <- no_answer("effects of groups", groups_hint)
 
-#' @exportS3Method nlme::VarCorr
+#' @rawNamespace S3method(nlme::VarCorr, gibbsite_fit)
 VarCorr.gibbsite_fit <- no_answer( # nolint: object_name_linter.
   "variances of groups", groups_hint, alist(x = , sigma = 1, ... = )
 )

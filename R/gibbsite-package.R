@@ -68,26 +68,30 @@
 # Generics of other packages, re-exported: they work on fits once gibbsite is
 # attached.
 
-# Those of posterior are bound here without loading it, which takes longer than
-# all else that is loaded with gibbsite: the first use of one loads it.
-of_posterior <- c(
-  "as_draws", "as_draws_array", "as_draws_df", "as_draws_list",
-  "as_draws_matrix", "as_draws_rvars", "summarise_draws", "ndraws", "nchains",
-  "niterations", "variables", "resample_draws"
+# Those of posterior and nlme are bound here without loading these packages, which
+# takes longer than all else that is loaded with gibbsite: the first use loads them.
+late_generics <- list(
+  posterior = c(
+    "as_draws", "as_draws_array", "as_draws_df", "as_draws_list",
+    "as_draws_matrix", "as_draws_rvars", "summarise_draws", "ndraws", "nchains",
+    "niterations", "variables", "resample_draws"
+  ),
+  nlme = c("fixef", "ranef", "VarCorr")
 )
 
-
-bind_posterior <- function(package) {
-  for (name in of_posterior) {
-    value <- call("getExportedValue", "posterior", name)
-    eval(call("delayedAssign", name, value, baseenv(), package))
+bind_late_generics <- function(namespace) {
+  for (package in names(late_generics)) {
+    for (name in late_generics[[package]]) {
+      value <- call("getExportedValue", package, name)
+      eval(call("delayedAssign", name, value, baseenv(), namespace))
+    }
   }
 }
 
 #' @rawNamespace
 #' export(as_draws, as_draws_array, as_draws_df, as_draws_list, as_draws_matrix,
 #'   as_draws_rvars, summarise_draws, ndraws, nchains, niterations, variables,
-#'   resample_draws)
+#'   resample_draws, fixef, ranef, VarCorr)
 NULL
 
 #' @importFrom rstantools posterior_predict

@@ -5,13 +5,14 @@
 #' `fixef()` are the posterior means of the fixed effects \eqn{b}. `ranef()` are
 #' the posterior means of the groups' deviations \eqn{u_j}{u_j}, and
 #' [coef()][coef.gibbsite_regression] those of the groups' coefficients: the
-#' fixed effects plus the deviations, of all bars of a factor together. Of [gibbs_hlm()] both are averages of
-#' exact conditional means over the draws, and so are the covariances.
+#' fixed effects plus the deviations, of all bars of a factor together. Of
+#' [gibbs_hlm()] both are averages of exact conditional means over the draws, and
+#' so are the covariances.
 #' `VarCorr()` summarises the standard deviations and correlations of the
 #' deviations and \eqn{\sigma}.
 #'
-#' `fixef()`, `ranef()` and `VarCorr()` are generics of nlme (and lme4): load
-#' one of these packages to call them, or write `nlme::ranef(fit)`.
+#' `fixef()`, `ranef()` and `VarCorr()` are the generics of nlme, which lme4 has
+#' too: fits of these packages are read by them as before.
 #'
 #' @param object,x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups;
 #'   for `fixef()` of any regression.
@@ -21,22 +22,24 @@
 #' @param ... Not used.
 #' @return `fixef()`: a vector with names; `ranef()`: a list with a data frame
 #'   for each grouping factor, by its name. It has a row for each group and the
-#'   attribute `postVar`, the posterior covariances (terms x terms x groups); `VarCorr()`: a data frame with a row for each parameter.
+#'   attribute `postVar`, the posterior covariances (terms x terms x groups);
+#'   `VarCorr()`: a data frame with a row for each parameter.
 #' @section Errors: `gibbsite_error_argument` for a level out of range, and for
 #'   fits without groups.
 #' @seealso [gibbs_hlm()], [gibbs_logistic()], [regression-data],
 #'   [plot.gibbsite_regression()].
 #' @examples
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
-#' nlme::fixef(fit)
-#' head(nlme::ranef(fit)$Chick)
-#' nlme::VarCorr(fit)
+#' fixef(fit)
+#' head(ranef(fit)$Chick)
+#' VarCorr(fit)
 #' head(coef(fit)$Chick)
+#' @aliases fixef ranef VarCorr
 #' @name fixef.gibbsite_regression
 NULL
 
 #' @rdname fixef.gibbsite_regression
-#' @exportS3Method nlme::fixef
+#' @rawNamespace S3method(nlme::fixef, gibbsite_regression)
 fixef.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
@@ -94,7 +97,7 @@ mixed_moments <- function(parts) {
 }
 
 #' @rdname fixef.gibbsite_regression
-#' @exportS3Method nlme::ranef
+#' @rawNamespace S3method(nlme::ranef, gibbsite_regression)
 ranef.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   grouped_model(object, "object", rlang::current_env())
@@ -131,7 +134,7 @@ predictor_coefficients.hlm_model <- function(model, fit) {
 }
 
 #' @rdname fixef.gibbsite_regression
-#' @exportS3Method nlme::VarCorr
+#' @rawNamespace S3method(nlme::VarCorr, gibbsite_regression)
 VarCorr.gibbsite_regression <- function( # nolint: object_name_linter.
     x, sigma = 1, level = 0.95, ...) {
   check_no_more(...)

@@ -187,7 +187,7 @@
 #'   assay <- gibbs_hlm(diameter ~ 1 + (1 | plate) + (1 | sample),
 #'     lme4::Penicillin, seed = 1
 #'   )
-#'   print(nlme::VarCorr(assay))
+#'   print(VarCorr(assay))
 #' }
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,

@@ -46,7 +46,7 @@
 #' Convergence is judged on all other columns and on at most 20 groups of each
 #' factor. An entry of `inits` is a list with `Sigma`, for several bars a list of
 #' matrices with the names of the factors. The methods of such a fit are those of
-#' other regressions, and [nlme::ranef()] and the like: see
+#' other regressions, and [ranef()] and the like: see
 #' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:

@@ -1,7 +1,7 @@
 # The engine "gibbsite" of parsnip's models, registered when parsnip is loaded.
 
 .onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
-  bind_posterior(topenv())
+  bind_late_generics(topenv())
   setHook(
     packageEvent("parsnip", "onLoad"), function(...) register_engines()
   )

@@ -340,11 +340,11 @@ hierarchical <- gibbs_hlm(y ~ x1 + (x1 | group), schools,
   hlm_prior("inverse-wishart", nu0 = 1, sigma0 = 5), draws = 300, burnin = 200,
   seed = 1)
 # ---- conditional | of the coefficients of a school
-nlme::ranef(hierarchical)
+ranef(hierarchical)
 # ---- conditional | of their mean
-nlme::fixef(hierarchical)
+fixef(hierarchical)
 # ---- conditional | of their covariance
-nlme::VarCorr(hierarchical)
+VarCorr(hierarchical)
 # ---- conditional | of the variance of an observation
 sigma(hierarchical)
 # ---- picture | the schools, shrunk towards each other

@@ -211,7 +211,6 @@ test_that("factorisations have the errors of held_out()", {
 
 test_that("regressions have the numbers of their methods", {
   skip_long()
-  skip_if_not_installed("nlme")
   fit <- gibbs_lm(
     mpg ~ wt + am, mtcars, draws = 100, chains = 2, seed = 1
   ) |> suppressWarnings()

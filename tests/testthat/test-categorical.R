@@ -272,7 +272,6 @@ test_that("starting values are those given", {
 })
 
 test_that("the groups' deviations have names and a covariance", {
-  skip_if_not_installed("nlme")
   data <- category_example()
   fit <- category_fit(r ~ x + (1 + m | g) + (1 | h), data)
   draws <- as.matrix(fit)

@@ -7,9 +7,16 @@ hlm_fit <- short_fit(quote(gibbs_hlm))
 chicks <- as.data.frame(datasets::ChickWeight)
 chicks[["Chick"]] <- factor(as.character(chicks$Chick))
 
+test_that("generics of nlme are found, and are nlme's own", {
+  for (name in c("fixef", "ranef", "VarCorr")) {
+    expect_identical(
+      getExportedValue("gibbsite", name), getExportedValue("nlme", name)
+    )
+  }
+})
+
 test_that("default calls converge on data in their own units", {
   skip_long()
-  skip_if_not_installed("nlme")
   sets <- list(
     list(distance ~ age + Sex + (1 | Subject), "Orthodont"),
     list(travel ~ 1 + (1 | Rail), "Rail"),
@@ -27,7 +34,6 @@ test_that("default calls converge on data in their own units", {
 
 test_that("the posterior is near REML where groups are many", {
   skip_unless_extended()
-  skip_if_not_installed("nlme")
   data <- as.data.frame(getExportedValue("nlme", "MathAchieve"))
   fit <- gibbs_hlm(
     MathAch ~ SES + (1 + SES | School), data, seed = 1, progress = FALSE

@@ -43,7 +43,6 @@ test_that("numbers that print alike have different words", {
 })
 
 test_that("groups by two variables are pairs, not their pasted names", {
-  skip_if_not_installed("nlme")
   fit <- brief(gibbs_hlm, y ~ 1 + (1 | a:b), pairs)
   same <- brief(gibbs_hlm, y ~ 1 + (1 | g), pairs)
   expect_equal(as.matrix(fit), as.matrix(same))
@@ -75,7 +74,6 @@ test_that("groups by two variables are pairs, not their pasted names", {
 
 test_that("groups that print alike are different groups", {
   skip_long()
-  skip_if_not_installed("nlme")
   kinds <- list(
     numbers = c(0.1 + 0.2, 0.3, 1), blanks = c("a", "a ", "b"),
     missing = addNA(factor(c("NA", NA, "b"), exclude = NULL)),

@@ -181,7 +181,6 @@ test_that("starting values are those given", {
 })
 
 test_that("the groups' deviations have names and a covariance", {
-  skip_if_not_installed("nlme")
   data <- ordered_example()
   fit <- ordered_fit(r ~ x + (1 + m | g) + (1 | h), data)
   draws <- as.matrix(fit)
