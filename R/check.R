@@ -164,6 +164,30 @@ case_hint <- function(x, choices) {
   paste0("Case matters: did you mean ", quoted(same), "?")
 }
 
+# The name of `known` that x may stand for: one that x begins, or with few other
+# letters. NULL if there is none.
+nearest_name <- function(x, known) {
+  if (length(known) == 0L) {
+    return(NULL)
+  }
+  begun <- known[startsWith(tolower(known), tolower(x))]
+  if (length(begun) == 1L) {
+    return(begun)
+  }
+  letters_off <- utils::adist(x, known, ignore.case = TRUE)
+  near <- which(letters_off <= (nchar(x) + 1L) %/% 4L)
+  if (length(near) > 0L) known[[near[[which.min(letters_off[near])]]]]
+}
+
+# For variables that are neither columns of the data nor known in `env`; a
+# template, or NULL. expressions: a list of those that take them.
+misspelt_hint <- function(expressions, data, env) {
+  names <- setdiff(unlist(lapply(expressions, all.vars)), c(names(data), "."))
+  known <- vapply(names, exists, NA, envir = env %||% globalenv())
+  near <- if (any(!known)) nearest_name(names[!known][[1L]], names(data))
+  if (!is.null(near)) paste0("Is it ", quoted(near), "?")
+}
+
 # Some of `choices`, each at most once; returned in the order of `choices`.
 # `what` is the noun for them, in the plural.
 check_subset <- function(x, choices, what = "names",

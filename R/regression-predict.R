@@ -229,8 +229,9 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #' `correct = "importance"` predictions are those of the draws. The linear
 #' predictor of a new group is integrated out in the same way.
 #'
-#' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
-#'   [laplace_logistic()].
+#' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
+#'   [gibbs_count()] or [laplace_logistic()]; of the fits of [gibbs_ordinal()]
+#'   and [gibbs_categorical()] see [predict.gibbs_ordinal()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
 #'   the same columns, matched by name if both have column names. Variables must
