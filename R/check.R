@@ -144,14 +144,14 @@ check_string <- function(x, null_ok = FALSE, arg = rlang::caller_arg(x),
 # One of `choices`, as in match.arg(): NULL or the whole default means the
 # first; a unique beginning is enough; case matters.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+                         call = rlang::caller_env(), hint = NULL) {
   if (is.null(x) || identical(x, choices)) return(choices[1])
   found <- if (is_plain_string(x)) pmatch(x, choices) else NA
   if (is.na(found)) {
     one_of <- if (length(choices) > 1) "one of " else ""
     abort_expected(x, paste0(one_of, or_words(quoted(choices))), FALSE, arg,
       call,
-      hint = case_hint(x, choices)
+      hint = case_hint(x, choices) %||% hint
     )
   }
   choices[found]

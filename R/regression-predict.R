@@ -325,13 +325,14 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
 
 check_prediction_type <- function(type, interval, response, call) {
   known <- response_types(response)
+  hint <- foreign_type_hint(type, known)
   if (interval == "none") {
-    return(check_choice(type, known, arg = "type", call = call))
+    return(check_choice(type, known, arg = "type", call = call, hint = hint))
   }
   known <- setdiff(known, "class")
   type <- check_choice(
     type %||% if (interval == "mean") "link" else "response", known,
-    arg = "type", call = call
+    arg = "type", call = call, hint = hint
   )
   if (interval == "prediction" && type == "link") {
     abort_argument(
@@ -341,6 +342,19 @@ check_prediction_type <- function(type, interval, response, call) {
     )
   }
   type
+}
+
+# What to write for a type of other packages, or NULL.
+foreign_type_hint <- function(type, known) {
+  if (!is_plain_string(type)) {
+    return(NULL)
+  }
+  if (startsWith(type, "prob") && "class" %in% known) {
+    return("`type = \"response\"` has the probabilities.")
+  }
+  if (startsWith(type, "predict")) {
+    "`interval = \"prediction\"` is of a new observation."
+  }
 }
 
 # ---- Draws of predictions ----------------------------------------------------
