@@ -224,6 +224,7 @@
 #' @export
 gibbs_bmf <- function(ratings, ...) {
   what <- "the ratings, or a formula"
+  check_ambiguous(..., known = names(formals(gibbs_bmf.default)))
   UseMethod("gibbs_bmf", formula_or_first(
     ratings, ..., what = what, arg = "ratings"
   ))

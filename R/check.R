@@ -144,14 +144,14 @@ check_string <- function(x, null_ok = FALSE, arg = rlang::caller_arg(x),
 # One of `choices`, as in match.arg(): NULL or the whole default means the
 # first; a unique beginning is enough; case matters.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x),
-                         call = rlang::caller_env()) {
+                         call = rlang::caller_env(), hint = NULL) {
   if (is.null(x) || identical(x, choices)) return(choices[1])
   found <- if (is_plain_string(x)) pmatch(x, choices) else NA
   if (is.na(found)) {
     one_of <- if (length(choices) > 1) "one of " else ""
     abort_expected(x, paste0(one_of, or_words(quoted(choices))), FALSE, arg,
       call,
-      hint = case_hint(x, choices)
+      hint = case_hint(x, choices) %||% hint
     )
   }
   choices[found]
@@ -162,6 +162,30 @@ case_hint <- function(x, choices) {
   same <- choices[tolower(choices) %in% tolower(x)]
   if (length(same) != 1) return(NULL)
   paste0("Case matters: did you mean ", quoted(same), "?")
+}
+
+# The name of `known` that x may stand for: one that x begins, or with few other
+# letters. NULL if there is none.
+nearest_name <- function(x, known) {
+  if (length(known) == 0L) {
+    return(NULL)
+  }
+  begun <- known[startsWith(tolower(known), tolower(x))]
+  if (length(begun) == 1L) {
+    return(begun)
+  }
+  letters_off <- utils::adist(x, known, ignore.case = TRUE)
+  near <- which(letters_off <= (nchar(x) + 1L) %/% 4L)
+  if (length(near) > 0L) known[[near[[which.min(letters_off[near])]]]]
+}
+
+# For variables that are neither columns of the data nor known in `env`; a
+# template, or NULL. expressions: a list of those that take them.
+misspelt_hint <- function(expressions, data, env) {
+  names <- setdiff(unlist(lapply(expressions, all.vars)), c(names(data), "."))
+  known <- vapply(names, exists, NA, envir = env %||% globalenv())
+  near <- if (any(!known)) nearest_name(names[!known][[1L]], names(data))
+  if (!is.null(near)) paste0("Is it ", quoted(near), "?")
 }
 
 # Some of `choices`, each at most once; returned in the order of `choices`.

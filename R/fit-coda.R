@@ -209,8 +209,8 @@ abort_no_element <- function(x, name, call) {
       } else if (!is.na(method)) {
         "Use {.fn {method}}."
       } else {
-        "Use {.fn draws_of} or {.fn as.matrix} for draws, {.fn coef} or
-         {.fn summary} for estimates."
+        "Use {.fn draws_of} or {.fn as.matrix} for draws, {.fn summary} for
+         estimates, {.fn predict} for predictions."
       }),
     call = call, class = "element"
   )

@@ -289,13 +289,22 @@ abort_extra <- function(names, call) {
   abort_argument("There are more arguments than expected.", call = call)
 }
 
-abort_unknown <- function(name, call) {
+# known: the arguments that there are.
+abort_unknown <- function(name, call, known = names(frame_formals(call))) {
   abort_argument(
     c("There is no argument {.arg {name}}.",
-      i = prior_field_hint(name, call) %||%
-        foreign_hint(name, names(frame_formals(call)))),
+      i = prior_field_hint(name, call) %||% foreign_hint(name, known)),
     call = call
   )
+}
+
+# For a generic of models, whose method would fail in R's own words on a name
+# that begins several of its arguments. known: the method's arguments.
+check_ambiguous <- function(..., known, call = rlang::caller_env()) {
+  given <- setdiff(names(substitute(list(...)))[-1L], c("", known))
+  for (name in given) {
+    if (sum(startsWith(known, name)) > 1L) abort_unknown(name, call, known)
+  }
 }
 
 # For a field of the prior given as an argument of the function in `frame`; a
@@ -327,6 +336,7 @@ foreign_arguments <- c(
   iter = "draws", n.iter = "draws",
   warmup = "burnin", nburn = "burnin", n.burnin = "burnin", burn_in = "burnin",
   nchains = "chains", n.chains = "chains", G = "k",
+  num_topics = "k", nbatch = "draws", k = "rank", modelNames = "covariance",
   allow.new.levels = "allow_new_levels", re.form = "re_formula",
   n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws"
 )
@@ -336,8 +346,12 @@ family_hint <- function(known) {
     return("The response is binomial; {.arg link} is \"logit\" or \"probit\".")
   }
   if (all(c("prior", "offset") %in% known)) {
-    return("Responses of {.fn gibbs_logistic} and {.fn laplace_logistic} are
-            binomial; those of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal.")
+    return(paste(
+      "Responses of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal,",
+      if ("errors" %in% known) "or t distributed with {.code errors = \"t\"};",
+      "those of {.fn gibbs_logistic} and {.fn laplace_logistic} are binomial,",
+      "of {.fn gibbs_count} counts."
+    ))
   }
 }
 
@@ -357,6 +371,13 @@ foreign_hint <- function(name, known) {
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = \"mean\"} adds standard deviations, as the column
             {.field sd}, and intervals.")
+  }
+  if (name == "summary" && "re_formula" %in% known) {
+    return("{.fn posterior_epred} and {.fn posterior_predict} have the draws.")
+  }
+  if (name == "control" && "burnin" %in% known) {
+    return("{.arg draws}, {.arg burnin}, {.arg chains} and {.arg seed} are
+            arguments of their own.")
   }
   if (name == "exponentiate") {
     return("{.code tidy(fit, exponentiate = TRUE)} has odds ratios of a logistic

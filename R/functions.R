@@ -205,12 +205,15 @@ abort_user_code <- function(model, place, cnd, call) {
   at <- state_point_words(unname(point), names(point))
   words <- fault_words(fault, role, place$value, length(point), cnd)
   box <- if (identical(fault, "nan")) {
-    domain_hint(model$spec, point, at_start)
+    domain_hint(model, point, at_start)
   }
   abort_numeric(
     c(paste0(words[[1L]], " ", when, "."), x = "At {at}.",
       i = if (length(words) > 1L) words[[2L]], i = box,
-      i = if (is.null(fault)) missing_hint(cnd, role)),
+      i = if (is.null(fault)) missing_hint(cnd, role),
+      i = if (is.null(fault) && at_start && identical(role, "log_density")) {
+        name_hint(model$data$log_density, point)
+      }),
     call = call, class = "user_function", point = point,
     sweep = if (is.null(sweep)) 0 else sweep + 1,
     parent = if (is.null(fault)) cnd
@@ -219,15 +222,20 @@ abort_user_code <- function(model, place, cnd, call) {
 
 # For mh_sample(): NaN often is the logarithm of a parameter that must be
 # positive. A template, or NULL.
-domain_hint <- function(spec, point, at_start) {
+domain_hint <- function(model, point, at_start) {
+  spec <- model$spec
   if (!"reject_nan" %in% names(spec)) {
     return(NULL)
   }
   open <- point < 0
   if (!is.null(spec$lower)) open <- open & spec$lower < 0
+  unknown <- if (at_start) name_hint(model$data$log_density, point)
+  if (!is.null(unknown)) {
+    return(unknown)
+  }
+  # a name may be taken by a function that log_density calls
   if (!any(open) && at_start && is.null(names(point))) {
-    return("{.arg init} has no names: a value that `log_density` takes by name,
-            such as {.code p[\"mean\"]}, is NA.")
+    return(no_names_hint)
   }
   if (!any(open)) {
     return("{.arg lower} and {.arg upper} keep parameters where it is defined.")
@@ -238,6 +246,46 @@ domain_hint <- function(spec, point, at_start) {
     "If a parameter must be positive, as for a logarithm or a standard ",
     "deviation, bound it: {.code lower = ", bound, "}; see also {.arg upper}."
   )
+}
+
+# For a value that f takes by a name that the point does not have. A template, or
+# NULL.
+name_hint <- function(f, point) {
+  taken <- if (is.function(f)) taken_names(f)
+  lost <- setdiff(taken, names(point))
+  if (length(lost) == 0L) {
+    return(NULL)
+  }
+  if (is.null(names(point))) {
+    return(no_names_hint)
+  }
+  paste0("{.arg init} has no ", quoted(lost[[1L]]), ", which `log_density` ",
+         "takes by name; it has ", and_words(quoted(names(point))), ".")
+}
+
+no_names_hint <- "{.arg init} has no names: a value that `log_density` takes by
+                  name, such as {.code p[\"mean\"]}, is NA."
+
+# The names by which a function takes elements of its first argument.
+taken_names <- function(f) {
+  if (length(formals(f)) == 0L) {
+    return(character())
+  }
+  argument <- as.name(names(formals(f))[[1L]])
+  found <- character()
+  search <- function(expression) {
+    if (!is.call(expression)) {
+      return(invisible())
+    }
+    parts <- as.list(expression)
+    takes <- is.name(parts[[1L]]) && length(parts) == 3L &&
+      as.character(parts[[1L]]) %in% c("[", "[[") &&
+      identical(parts[[2L]], argument)
+    if (takes && is.character(parts[[3L]])) found <<- c(found, parts[[3L]])
+    for (part in parts) if (!missing(part)) search(part)
+  }
+  search(body(f))
+  unique(found)
 }
 
 # For a function with more arguments than the point. A template, or NULL.

@@ -184,9 +184,9 @@ coda::as.mcmc.list
 #' | `rstanarm::stan_glm()`, `stan_glmer()`, `brms::brm()` | [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] |
 #' | `MCMCpack::MCMCregress()`, `MCMClogit()` | [gibbs_lm()], [gibbs_logistic()] |
 #' | `mclust::Mclust(x, 3)` | [gibbs_gmm()]: `gibbs_gmm(x, 3)` |
-#' | `mclust::Mclust(x)` | `gibbs_gmm(x, unknown_k())`, see [unknown_k()] |
+#' | `mclust::Mclust(x)` | `gibbs_gmm(x, "unknown")`, see [unknown_k()] |
 #' | `topicmodels::LDA(dtm, 20)` | [gibbs_lda()]: `gibbs_lda(dtm, 20)` |
-#' | `topicmodels::terms(fit, 10)`, `topics(fit)` | [top_terms()]: `top_terms(fit, 10)`; `predict(fit)` |
+#' | `topicmodels::terms(fit, 10)`, `topics(fit)` | [top_terms()]: `top_terms(fit, 10)`; `predict(fit, type = "class")` |
 #' | `rsparse::WRMF`, `recosystem::Reco()` | [gibbs_bmf()], [recommend()] |
 #' | `mcmc::metrop(lupost, init, 1000)` | [mh_sample()]: `mh_sample(lupost, init)` |
 #' | `rstan::stan(file)` | `mh_sample(log_density, init, nuts(gradient))`, see [nuts()] |

@@ -29,7 +29,7 @@
 #' @param x A fit made by [gibbs_gmm()].
 #' @param type `"mixture"` (the default where the fit holds its data),
 #'   `"labels"`, or types of [plot.gibbsite_fit()], such as `"trace"` (the
-#'   default if `variables` are given).
+#'   default if `variables` are given that are not names of the data).
 #' @param level Number between 0 and 1, default 0.95: the probability of bands
 #'   and ellipses.
 #' @param variables As in [plot.gibbsite_fit()]. For `type = "mixture"` with
@@ -68,9 +68,15 @@ autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
 
 picture_gmm <- function(fit, type, level, variables, call, ...) {
   model <- fit_part(fit, "model")
-  own <- if (is.null(model$data)) c("trace", "density") else "mixture"
+  chains <- c("trace", "density")
+  own <- if (is.null(model$data)) chains else "mixture"
+  # names of the data's variables ask for a picture of the data
+  own_names <- c(block_names(model$columns), model$columns)
+  of_data <- is.character(variables) && length(variables) > 0L &&
+    all(variables %in% setdiff(model$variables, own_names))
   type <- check_plot_types(
-    default_types(type, variables, own), call, c("mixture", "labels")
+    default_types(type, variables, own, if (of_data) own else chains), call,
+    c("mixture", "labels")
   )
   if (identical(type, "labels")) {
     return(picture_labels(fit, variables, call))

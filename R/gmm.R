@@ -331,6 +331,13 @@ checked_gmm <- function(x, k, prior, settings, arg, call,
   if (!is.null(number)) {
     return(checked_unknown(x, number, prior, settings, arg, call, names))
   }
+  if (is.numeric(k) && length(k) > 1L) {
+    abort_expected(
+      k, "one whole number", FALSE, "k", call,
+      hint = "`k = \"unknown\"` draws the number too; `compare_k()` compares
+              fits with several."
+    )
+  }
   k <- check_count(
     k, min = 1, max = nrow(x), max_why = paste0("rows of `", arg, "`"),
     arg = "k", call = call

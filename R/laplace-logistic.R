@@ -156,8 +156,7 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   action <- check_na_action(na_action, call)
   parts <- formula_parts(
     formula, if (!missing(data)) data, user_call, "laplace_logistic",
-    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
-    contrasts, parent.frame(), call
+    "gibbs_logistic", as_weighted_response, action, contrasts, parent.frame(), call
   )
   run_laplace_logistic(parts, prior, start, settings, user_call, call)
 }

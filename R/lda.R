@@ -183,6 +183,9 @@ gibbs_lda <- function(x, k, prior = lda_prior(),
     x = "counts of terms, tokens or texts", k = "the number of topics"
   )
   call <- rlang::current_env()
+  if (inherits(x, "formula")) {
+    abort_expected(x, "counts of terms, tokens or texts", FALSE, "x", call)
+  }
   method <- check_choice(
     method, c("collapsed", "partially_collapsed", "uncollapsed")
   )

@@ -18,7 +18,10 @@ as_measurements <- function(y, name, call) {
     abort_expected(
       y, "a numeric vector", FALSE, name, call,
       hint = if (is.logical(y) || is.factor(y) && nlevels(y) == 2L) {
-        "For two outcomes use `laplace_logistic()`."
+        "For two outcomes use `gibbs_logistic()`."
+      } else if (is.factor(y)) {
+        "For categories use `gibbs_categorical()`, with an order
+         `gibbs_ordinal()`."
       }
     )
   }

@@ -197,7 +197,7 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   action <- check_na_action(na_action, call, further = "impute")
   parts <- formula_parts(
     formula, if (!missing(data)) data, user_call, "gibbs_lm",
-    c("lme4::lmer", "rstanarm::stan_lmer"), as_measurements, action, contrasts,
+    "gibbs_hlm", as_measurements, action, contrasts,
     parent.frame(), call
   )
   run_lm(parts, settings, user_call, call)

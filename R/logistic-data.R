@@ -60,7 +60,10 @@ number_response <- function(y, name, proportions, call) {
       c(
         "`{name}` must hold 0 and 1: element {first} is {given}.",
         i = "Counts of successes are given as
-             {.code cbind(successes, failures)}{others}."
+             {.code cbind(successes, failures)}{others}.",
+        i = if (all(y >= 0 & is_whole_number(y), na.rm = TRUE)) {
+          "{.fn gibbs_count} has counts of events."
+        }
       ),
       call = call
     )
@@ -110,7 +113,11 @@ factor_response <- function(y, name, call) {
     abort_argument(
       c(
         "`{name}` must be a factor with two levels, not {count}.",
-        x = if (count > 0L) "Its levels are {.val {names}}."
+        x = if (count > 0L) "Its levels are {.val {names}}.",
+        i = if (count > 2L) {
+          "{.fn gibbs_categorical} takes more levels, {.fn gibbs_ordinal} levels
+           with an order."
+        }
       ),
       call = call
     )

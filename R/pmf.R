@@ -111,6 +111,7 @@
 #' @export
 gibbs_pmf <- function(ratings, ...) {
   what <- "the counts, or a formula"
+  check_ambiguous(..., known = names(formals(gibbs_pmf.default)))
   UseMethod("gibbs_pmf", formula_or_first(
     ratings, ..., what = what, arg = "ratings"
   ))

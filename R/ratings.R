@@ -277,7 +277,9 @@ ratings_from_formula <- function(formula, data, arg, call, likes) {
       error = function(cnd) {
         reason <- conditionMessage(cnd)
         abort_argument(
-          "{.code {names[[k]]}} of `formula` could not be evaluated: {reason}.",
+          c("{.code {names[[k]]}} of `formula` could not be evaluated:
+             {reason}.",
+            i = misspelt_hint(terms[k], data, environment(formula))),
           call = call, class = "column"
         )
       }

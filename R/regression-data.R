@@ -248,9 +248,9 @@ rows_left_out <- function(incomplete, action, where, names, call) {
 
 # A formula must have two sides, and on the right none of the terms that only
 # other packages support.
-# `maker`: the function that was called; `others`: functions that have random
+# `maker`: the function that was called; `other`: the one that has random
 # effects.
-check_model_formula <- function(formula, maker, others, call) {
+check_model_formula <- function(formula, maker, other, call) {
   check_has_response(formula, "y ~ x", call)
   terms <- formula_terms(formula[[3L]])
   bars <- vapply(terms, is_random_effect, NA)
@@ -260,8 +260,8 @@ check_model_formula <- function(formula, maker, others, call) {
       c(
         "`formula` cannot have random effects, such as {.code ({shown})}: they
          are not supported by {.fn {maker}}.",
-        i = "Use {.fn {others[1]}} or {.fn {others[2]}}; a logical `or`
-             is written {.code I(a | b)}."
+        i = "{.fn {other}} has them; a logical `or` is written
+             {.code I(a | b)}."
       ),
       call = call, class = "formula"
     )
@@ -479,7 +479,8 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
       parts <- c("formula", "data", intersect(others, names(call_frame)))
       parts <- and_words(paste0("`", parts, "`"))
       abort_argument(
-        c("The model frame cannot be made of {parts}.", x = "{reason}"),
+        c("The model frame cannot be made of {parts}.", x = "{reason}",
+          i = misspelt_hint(columns, data, environment(formula))),
         call = call
       )
     }
@@ -714,9 +715,9 @@ drop_predictor_levels <- function(frame) {
 # What the model `maker` needs of a formula without groups and its data; others:
 # two functions that take what it does not. as_response(y, name, call): list(y,
 # trials, kind, ...), checked.
-formula_parts <- function(formula, data, user_call, maker, others, as_response,
+formula_parts <- function(formula, data, user_call, maker, other, as_response,
                           action, contrasts, env, call) {
-  check_model_formula(formula, maker, others, call)
+  check_model_formula(formula, maker, other, call)
   made <- regression_frame(formula, data, user_call, action, env, call)
   frame <- made$frame
   terms <- attr(frame, "terms")

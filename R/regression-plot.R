@@ -56,7 +56,8 @@
 #' linear regression on one numeric variable, and `"coefficients"` for others.
 #' It is `"trace"` with `"density"` if `variables` are given.
 #'
-#' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
+#' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
+#'   [gibbs_count()], [gibbs_ordinal()], [gibbs_categorical()] or
 #'   [laplace_logistic()].
 #' @param type `NULL` for the default, or the name of one of the pictures that
 #'   the description and Details list.
@@ -158,7 +159,7 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     terms <- if (is.null(term)) {
       utils::head(bar, 4L)
     } else {
-      check_choice(term, bar, arg = "term", call = call)
+      check_group_term(term, bar, call)
     }
   }
   switch(type,
@@ -175,6 +176,18 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     groups = picture_groups(fit, terms, level),
     shrinkage = picture_shrinkage(fit, terms, call)
   )
+}
+
+# A variable has no coefficients by groups, but a curve of the response.
+check_group_term <- function(term, bar, call) {
+  if (is_plain_string(term) && !term %in% bar) {
+    abort_expected(
+      term, paste("a term of the groups,", or_words(quoted(bar))), TRUE, "term",
+      call, hint = paste0("`type = \"response\", variable = ` draws the ",
+                          "response along a variable.")
+    )
+  }
+  check_choice(term, bar, arg = "term", call = call)
 }
 
 # The pictures that a regression has in addition to those of chains.

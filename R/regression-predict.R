@@ -229,8 +229,9 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #' `correct = "importance"` predictions are those of the draws. The linear
 #' predictor of a new group is integrated out in the same way.
 #'
-#' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] or
-#'   [laplace_logistic()].
+#' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
+#'   [gibbs_count()] or [laplace_logistic()]; of the fits of [gibbs_ordinal()]
+#'   and [gibbs_categorical()] see [predict.gibbs_ordinal()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
 #'   the same columns, matched by name if both have column names. Variables must
@@ -325,13 +326,14 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
 
 check_prediction_type <- function(type, interval, response, call) {
   known <- response_types(response)
+  hint <- foreign_type_hint(type, known)
   if (interval == "none") {
-    return(check_choice(type, known, arg = "type", call = call))
+    return(check_choice(type, known, arg = "type", call = call, hint = hint))
   }
   known <- setdiff(known, "class")
   type <- check_choice(
     type %||% if (interval == "mean") "link" else "response", known,
-    arg = "type", call = call
+    arg = "type", call = call, hint = hint
   )
   if (interval == "prediction" && type == "link") {
     abort_argument(
@@ -341,6 +343,19 @@ check_prediction_type <- function(type, interval, response, call) {
     )
   }
   type
+}
+
+# What to write for a type of other packages, or NULL.
+foreign_type_hint <- function(type, known) {
+  if (!is_plain_string(type)) {
+    return(NULL)
+  }
+  if (startsWith(type, "prob") && "class" %in% known) {
+    return("`type = \"response\"` has the probabilities.")
+  }
+  if (startsWith(type, "predict")) {
+    "`interval = \"prediction\"` is of a new observation."
+  }
 }
 
 # ---- Draws of predictions ----------------------------------------------------

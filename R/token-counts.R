@@ -25,7 +25,8 @@
 #'   * counts: see [gibbs_lda()].
 #' @param stopwords `NULL` (default), or the words to leave out. For texts they
 #'   are put in lower case first; otherwise a term is left out if it equals one
-#'   of them.
+#'   of them. The package has no list of its own: `stopwords::stopwords("en")`
+#'   and `tm::stopwords()` are two.
 #' @param min_length Whole number, at least 1 (default): terms with fewer
 #'   characters are left out.
 #' @return A sparse matrix (`dgCMatrix`) of counts, documents x terms. Terms are

@@ -441,7 +441,8 @@ test_that("random effects and smooth terms are said not to be supported", {
   }
   bar <- am ~ wt + (1 | g)
   refused(fit(bar), "cannot have random effects, such as `(1 | g)`")
-  refused(fit(bar), "Use `lme4::glmer()` or `rstanarm::stan_glmer()`")
+  refused(fit(bar), "`gibbs_logistic()` has them")
+  refused(gibbs_lm(mpg ~ wt + (1 | g), d), "`gibbs_hlm()` has them")
   refused(fit(am ~ (wt || g)), "cannot have random effects")
   refused(fit(am ~ s(wt)), "cannot have smooth terms, such as `s()`")
   refused(fit(am ~ te(wt, hp) + g), "`splines::ns(x, 4)`")
@@ -729,4 +730,39 @@ test_that("a forged fit is refused by the name that the user's call gives it", {
   named(monte_carlo(forged), "draws", "monte_carlo")
   # also where a part is read further down
   named(predictive_interval(forged), "object", "predictive_interval")
+})
+
+test_that("an error names the function or the name that is meant", {
+  skip_long()
+  refused(gibbs_lm(mpg ~ Wt, mtcars), "Is it \"wt\"?")
+  refused(gibbs_gmm(~ Sepal.Lenght, iris, 2), "Is it \"Sepal.Length\"?")
+  refused(
+    gibbs_hlm(weight ~ Time + (1 | Chik), ChickWeight), "Is it \"Chick\"?"
+  )
+  made <- data.frame(user = c("a", "b"), item = c("c", "d"), y = 1:2)
+  refused(gibbs_bmf(y ~ usr + item, made), "Is it \"user\"?")
+  expect_no_match(
+    conditionMessage(rlang::catch_cnd(gibbs_lm(mpg ~ other, mtcars))), "Is it"
+  )
+  refused(gibbs_lm(Species ~ Sepal.Width, iris), "`gibbs_categorical()`")
+  refused(gibbs_logistic(Species ~ Sepal.Width, iris), "`gibbs_categorical()`")
+  refused(gibbs_logistic(carb ~ wt, mtcars), "`gibbs_count()`")
+  refused(gibbs_gmm(faithful, 1:3), "`k = \"unknown\"`")
+  refused(
+    gibbs_lda(text ~ id, mtcars, 2),
+    "must be counts of terms, tokens or texts, not a formula"
+  )
+})
+
+test_that("a name that the starting point lacks is named", {
+  skip_long()
+  run <- function(f, init) mh_sample(f, init, draws = 5, progress = FALSE)
+  class <- "gibbsite_error_user_function"
+  lacks <- "`init` has no \"m\", which `log_density` takes by name"
+  refused(run(function(p) -p["m"]^2, c(mu = 0)), lacks, class)
+  refused(run(function(p) if (p["m"] > 0) 0 else 1, c(mu = 0)), lacks, class)
+  refused(run(function(p) -p[["m"]]^2, c(mu = 0)), lacks, class)
+  refused(
+    run(function(p) if (p["m"] > 0) 0 else 1, 0), "`init` has no names", class
+  )
 })

@@ -201,6 +201,8 @@ test_that("pictures have a curve for each category", {
   expect_equal(shown$mean, unname(predict(fit, new, "response")[, "some"]))
   expect_equal(tapply(made$table$mean, made$table$x, sum), rep(1, 81),
                ignore_attr = TRUE)
+  expect_error(predict(fit, type = "probs"), "`type = \"response\"` has the",
+               class = "gibbsite_error_argument")
   withr::local_pdf(withr::local_tempfile())
   expect_identical(plot(fit, type = "response", variable = "f"), fit)
   skip_if_not_installed("ggplot2")

@@ -173,6 +173,22 @@ test_that("labels are drawn in the sampler's numbers and renumbered", {
   expect_identical(ggplot2::autoplot(fit, type = "labels")$data, page$table)
 })
 
+test_that("names of the data's variables ask for a picture of the data", {
+  skip_long()
+  fit <- short_gmm(30, x = datasets::iris[1:4], k = 3)
+  two <- c("Petal.Length", "Petal.Width")
+  expect_identical(
+    drawn(plot(fit, variables = two))$pictures,
+    drawn(plot(fit, type = "mixture", variables = two))$pictures
+  )
+  # those of the fit ask for its chains
+  expect_identical(
+    drawn(plot(fit, variables = "mu[1,1]"))$pictures,
+    drawn(plot(fit, type = c("trace", "density"),
+               variables = "mu[1,1]"))$pictures
+  )
+})
+
 test_that("labels that were not kept are those of the chain's next draws", {
   skip_long()
   fit <- short_gmm(30, x = datasets::iris[1:4], k = 3, thin = 2)
