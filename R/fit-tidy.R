@@ -33,8 +33,9 @@
 #'   `gibbsite_summary` with a row for each quantity and the columns `variable`,
 #'   `mean`, `sd`, the quantiles (`q2.5`, ...), `mcse_mean`, `rhat`, `ess_bulk`
 #'   and `ess_tail`; its attribute `convergence` is the table of
-#'   [convergence()]. It is printed rounded, 40 rows at most; `print(x, n =
-#'   100)` shows more.
+#'   [convergence()]. It is printed rounded, 40 rows at most, and without the
+#'   deviations of groups, unless `variables` names them; `print(x, n = 100)`
+#'   shows more.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
 #' @seealso [converged()], [tidy.gibbsite_fit()] for one line for each quantity,
@@ -80,6 +81,9 @@ fit_summary <- function(fit, variables, probs, arg, call) {
     headline = model$headline,
     length = length_lines(fit_part(fit, "running")),
     key = model_key(model, table$variable),
+    leading = if (is.null(variables)) {
+      length(setdiff(table$variable, model_details(model)))
+    },
     convergence = convergence,
     remarks = c(imputed_lines(fit), model_notes(model, fit, convergence)),
     note = if (length(labelled) > 0) {
@@ -117,8 +121,12 @@ format_probs <- function(probs) {
 }
 
 #' @export
-print.gibbsite_summary <- function(x, n = 40, ...) {
-  n <- check_rows_shown(n)
+print.gibbsite_summary <- function(x, n = NULL, ...) {
+  n <- if (is.null(n)) {
+    min(40, attr(x, "leading"), nrow(x))
+  } else {
+    check_rows_shown(n)
+  }
   convergence <- attr(x, "convergence")
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "mean", "sd", "mcse_mean", "rhat", "ess_bulk",

@@ -163,6 +163,12 @@ model_key <- function(model, shown) UseMethod("model_key")
 #' @exportS3Method
 model_key.default <- function(model, shown) NULL
 
+# The columns, last of all, that a printed summary shows on demand: the stored
+# effects of groups.
+model_details <- function(model) {
+  if (has_groups(model)) grep("^[uw]\\[", model$columns, value = TRUE)
+}
+
 # The words about those blocks that are shown, and what the numbers of the first
 # ten `members` stand for.
 key_of_blocks <- function(shown, words, title, members) {

@@ -323,3 +323,19 @@ test_that("counts that vary more than Poisson are told of", {
     y ~ 1, d, draws = 50, seed = 1, progress = FALSE
   ))), 0)
 })
+
+test_that("a printed summary leaves out the deviations of groups", {
+  skip_long()
+  fit <- quietly(gibbs_count(y ~ trt + (1 | subject), MASS::epil, draws = 20,
+                             burnin = 5, chains = 1, seed = 1,
+                             progress = FALSE))
+  lines_of <- function(...) {
+    sum(grepl("^u\\[", utils::capture.output(print(...))))
+  }
+  expect_identical(lines_of(summary(fit)), 0L)
+  expect_output(print(summary(fit)), "59 more rows; print(x, n = 63) shows all",
+                fixed = TRUE)
+  expect_identical(lines_of(summary(fit), n = 63), 59L)
+  expect_identical(lines_of(summary(fit, "u")), 40L)
+  expect_identical(nrow(summary(fit)), 63L)
+})
