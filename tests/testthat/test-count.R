@@ -330,7 +330,7 @@ test_that("a printed summary leaves out the deviations of groups", {
                              burnin = 5, chains = 1, seed = 1,
                              progress = FALSE))
   lines_of <- function(...) {
-    sum(grepl("^u\\[", utils::capture.output(print(...))))
+    sum(grepl("^u\\[[0-9]", utils::capture.output(print(...))))
   }
   expect_identical(lines_of(summary(fit)), 0L)
   expect_output(print(summary(fit)), "59 more rows; print(x, n = 63) shows all",
