@@ -518,8 +518,8 @@ test_that("factors of new users given ordinal ratings, by quadrature", {
     cuts <- if (link == "probit") 0 else c(-1, 0.3, 1)
     stars <- transform(made, value = findInterval(value, cuts))
     fit <- suppressWarnings(gibbs_bmf(
-      stars, rank = 1, link = link, draws = fast_or(250, 1000), burnin = 200,
-      chains = 2, seed = 1, progress = FALSE
+      stars, rank = 1, link = link, draws = 1000, burnin = 200, chains = 2,
+      seed = 1, progress = FALSE
     ))
     top <- max(stars$value)
     new <- data.frame(
