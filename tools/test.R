@@ -15,7 +15,8 @@ folder <- "tests/testthat"
 # The files that take longest, in this order; of the others a long file comes
 # before a short one.
 longest <- c(
-  "badinput", "gmm", "joint", "checkpoint", "interrupt", "faults", "parallel",
+  "gmm", "faults", "shards", "evidence", "gibbs-sample", "mh", "checkpoint",
+  "interrupt", "joint", "parallel", "input", "badinput", "registration",
   "gmm-exact", "bmf-exact"
 )
 

@@ -473,7 +473,9 @@ native_routines <- c(
 
 # Counts of calls and errors. Nothing may crash, right arguments must give a
 # value, and most wrong ones an error.
-call_wrongly <- function(log) {
+# With a `share` above 1, each element of a list gets one bad value in so many;
+# each argument gets all.
+call_wrongly <- function(log, share = 1) {
   good <- good_arguments()
   sizes <- routines()
   unknown <- setdiff(names(sizes), c(names(good), native_routines))
@@ -483,7 +485,7 @@ call_wrongly <- function(log) {
     wrong_altogether(attempts, name, sizes[[name]], good[[name]])
     if (!name %in% native_routines) {
       for (i in seq_len(sizes[[name]])) {
-        wrong_values(attempts, name, good[[name]], i)
+        wrong_values(attempts, name, good[[name]], i, share)
         wrong_parts(attempts, name, good[[name]], i)
       }
     }
@@ -520,13 +522,15 @@ is_right <- function(name, value) {
 
 # One argument wrong, or one element of it. Some are right by luck (0 sweeps),
 # so that here only a crash is a failure.
-wrong_values <- function(attempts, name, good, i) {
+wrong_values <- function(attempts, name, good, i, share) {
   elements <- if (is.list(good[[i]])) names(good[[i]])
-  for (value in bad_values()) {
+  values <- bad_values()
+  for (j in seq_along(values)) {
+    value <- values[[j]]
     arguments <- good
     arguments[i] <- list(value)
     attempts$call(name, arguments)
-    for (element in elements) {
+    for (element in elements[(seq_along(elements) + j) %% share == 0]) {
       arguments <- good
       arguments[[i]][element] <- list(value)
       attempts$call(name, arguments)

@@ -437,17 +437,17 @@ test_that("a fit is continued in another session, and resumed when killed", {
     quietly(gibbs_sample(
       list(a = function(state) rnorm(1, state$b / 2),
            b = mh_step(function(state) -(state$b - state$a)^2)),
-      list(a = 0, b = 0), draws = 3000, burnin = 100, thin = 8, chains = 2,
+      list(a = 0, b = 0), draws = 1500, burnin = 100, thin = 8, chains = 2,
       seed = 1, scan = "random", progress = FALSE, checkpoint = "run"
     ))
   }))
-  wait_for(child, "run/chain-2/draws-0002.rds")
+  wait_for(child, "run/chain-2/draws-0001.rds")
   tools::pskill(child$process$get_pid(), tools::SIGKILL)
-  end_of(child)
+  expect_identical(end_of(child), -9L)
   whole <- sampled(
     list(a = function(state) rnorm(1, state$b / 2),
          b = mh_step(function(state) -(state$b - state$a)^2)),
-    list(a = 0, b = 0), draws = 3000, burnin = 100, thin = 8, scan = "random"
+    list(a = 0, b = 0), draws = 1500, burnin = 100, thin = 8, scan = "random"
   )
   expect_true(identical_fit(resumed(file_in(child, "run")), whole))
 })

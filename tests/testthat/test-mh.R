@@ -83,11 +83,12 @@ test_that("processes of any kind give the bits of this one", {
   skip_on_cran()
   skip_on_os("windows")
   short_rounds()
+  withr::local_options(gibbsite.round_seconds = 0.15)
   # What the density needs is in its environment, and in the global one. It
   # sleeps, so that a chain takes several rounds.
   make <- function(y) {
     function(m) {
-      Sys.sleep(0.01)
+      Sys.sleep(0.004)
       sum(stats::dnorm(y, m, mh_test_sd, log = TRUE))
     }
   }

@@ -39,7 +39,7 @@ test_that("wrong types and numbers of arguments are errors, never a crash", {
   helper <- normalizePath(test_path("helper-registration.R"))
   child <- start_child(bquote({
     source(.(helper))
-    saveRDS(call_wrongly("log"), "fit.rds")
+    saveRDS(call_wrongly("log", .(fast_or(4, 1))), "fit.rds")
   }))
   counts <- tryCatch(
     result_of(child, timeout = 120),
