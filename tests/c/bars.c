@@ -71,6 +71,7 @@ void bars_open(bars *f, bars_form of) {
                               .rows = f->rows,
                               .x = f->x,
                               .offset = of.offset ? f->offset : NULL};
+  f->effects = BAR_P;
   f->beta = 1.0;
   f->state = (hlm_state){f->factor, &f->beta, f->b, f->u};
 }
@@ -92,7 +93,7 @@ static void draw_factor(const hlm_data *bar, double *factor) {
 
 void bars_draw(bars *f) {
   double *factor = f->factor, *u = f->u;
-  for (size_t k = 0; k < BAR_P; k++)
+  for (size_t k = 0; k < f->effects; k++)
     f->b[k] = f->mean[k] + norm_rand() / sqrt(f->precision[k]);
   for (size_t bar = 0; bar < f->data.bars; bar++) {
     const size_t q = f->bar[bar].q;
@@ -123,7 +124,7 @@ void bars_predict(const bars *f, double *eta) {
 
 double *bars_statistics(const bars *f, double *next) {
   const double *factor = f->factor, *u = f->u;
-  for (size_t k = 0; k < BAR_P; k++) {
+  for (size_t k = 0; k < f->effects; k++) {
     *next++ = f->b[k];
     *next++ = squash(f->b[k] * f->b[k]);
   }

@@ -23,6 +23,7 @@ typedef struct {
   double z[MOST_BARS][BAR_Q * BAR_ROWS], x[BAR_P * BAR_ROWS], offset[BAR_ROWS];
   double mean[BAR_P], precision[BAR_P], unit[BAR_P], column_mean[BAR_P];
   double scale[BAR_Q], beta, b[BAR_P];
+  size_t effects; /* of b that are drawn, the first ones; the others are 0 */
   double factor[MOST_BARS * BAR_Q * BAR_Q], u[MOST_BARS * BAR_Q * BAR_GROUPS];
 } bars;
 
