@@ -15,6 +15,8 @@
   RUN(gmm_unknown)     \
   RUN(hlm)             \
   RUN(hlm_binomial)    \
+  RUN(hlm_ordinal)     \
+  RUN(hlm_t)           \
   RUN(lda)             \
   RUN(lda_exact)       \
   RUN(linalg)          \
@@ -30,6 +32,7 @@
   RUN(mixture)         \
   RUN(normals)         \
   RUN(philox)          \
+  RUN(pmf)             \
   RUN(polya_gamma)     \
   RUN(positive_normal) \
   RUN(interval_normal) \
