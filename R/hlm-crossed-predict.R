@@ -12,6 +12,9 @@ predictor_rows.hlm_crossed_model <- function(model, at, call) {
   design <- model_design(model)
   kept <- kept_bar_terms(model, at$re_formula, call)
   rows <- bar_rows(model, at, kept, call)
+  if (isTRUE(at$new_groups)) {
+    return(rows_of_new_groups(model, rows))
+  }
   if (all(lengths(kept) == 0L)) {
     return(rows)
   }

@@ -110,9 +110,11 @@ groups_of_data <- function(data, codes) {
 predictor_rows.hlm_model <- function(model, at, call) {
   design <- model_design(model)
   kept <- kept_bar_terms(model, at$re_formula, call)[[1L]]
-  deviations <- length(kept) > 0L
   rows <- bar_rows(model, at, list(kept), call)
-  if (!deviations) {
+  if (isTRUE(at$new_groups)) {
+    return(rows_of_new_groups(model, rows))
+  }
+  if (length(kept) == 0L) {
     return(rows)
   }
   rows$group <- if (is.null(at$newdata)) {

@@ -367,7 +367,7 @@ model_response <- function(model) UseMethod("model_response")
 model_response.default <- function(model) NULL
 
 # The rows to predict: list(x, offset, names, ...). at: list(newdata, offset,
-# re_formula, allow_new_levels).
+# re_formula, allow_new_levels, new_groups: whether all are of new groups).
 predictor_rows <- function(model, at, call) UseMethod("predictor_rows")
 
 # eta of each of the draws (a matrix with the model's columns) in each of the

@@ -223,7 +223,11 @@ response_shown <- function(fit, variable, level, call) {
   normal <- is.null(frame$total)
   if (normal && count == 1L) {
     if (has_groups(model)) {
-      rows <- rows_of_new_groups(model, rows)
+      rows <- predictor_rows(model, list(
+        newdata = grid_rows(grid, at, by), offset = typical_offset(model),
+        new_groups = TRUE
+      ), call)
+      rows$size <- rep(1, nrow(rows$x))
     }
     table[c("new_lower", "new_upper")] <- curve("prediction")[c(
       "lower", "upper"
