@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "numeric/quintic.h"
 #include "numeric/rmath.h"
 
 #define LOG_CDF_CELLS 64 /* in a unit */
@@ -14,22 +15,17 @@
 #define LOG_CDF_WIDTH 44 /* of the table of log Phi */
 #define LOG_CDF_TAIL 40  /* of that of log(1 + exp(-a)), from a = 0 */
 
-typedef struct {
-  double c[6];
-} log_cdf_cell;
-
-extern log_cdf_cell log_cdf_normal_table[LOG_CDF_CELLS * LOG_CDF_WIDTH],
+extern quintic log_cdf_normal_table[LOG_CDF_CELLS * LOG_CDF_WIDTH],
   log_cdf_logistic_table[LOG_CDF_CELLS * LOG_CDF_TAIL];
 
 /* Fills the tables, before the first use, in one thread. */
 void log_cdf_open(void);
 
 /* At the distance `away` from the first knot, inside the table. */
-static inline double log_cdf_at(const log_cdf_cell *table, double away) {
+static inline double log_cdf_at(const quintic *table, double away) {
   const double place = away * LOG_CDF_CELLS;
   const size_t cell = (size_t)place;
-  const double t = place - (double)cell, *c = table[cell].c;
-  return c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))));
+  return quintic_at(table + cell, place - (double)cell);
 }
 
 /* log Phi(x) */

@@ -10,7 +10,7 @@ enum { CELLS = T_MIXTURE_CELLS * T_MIXTURE_WIDTH };
 
 t_mixture t_mixture_take(arena *a, size_t n) {
   t_mixture m = {.n = n};
-  m.cells = (t_mixture_cell *)arena_doubles(a, 6.0 * CELLS * (double)n);
+  m.cells = (quintic *)arena_doubles(a, 6.0 * CELLS * (double)n);
   return m;
 }
 
@@ -20,23 +20,12 @@ void t_mixture_open(t_mixture *m, const double *nu) {
     m->cells[i].c[0] = NAN;
 }
 
-/* The upper tail at z, from the left knot of its cell: its derivative is minus the
- * density, whose slope is -(nu + 1) z / (nu + z^2) times itself. */
-static void fill(t_mixture_cell *cell, double nu, double z) {
-  const double h = 1.0 / T_MIXTURE_CELLS;
-  double value[2], slope[2], bend[2];
-  for (int side = 0; side < 2; side++, z += h) {
-    const double density = dt(z, nu, 0);
-    value[side] = pt(z, nu, 0, 0);
-    slope[side] = -h * density;
-    bend[side] = 0.5 * h * h * density * (nu + 1.0) * z / (nu + z * z);
-  }
-  const double rise = value[1] - value[0], d0 = slope[0], d1 = slope[1];
-  const double s0 = bend[0], s1 = bend[1];
-  *cell = (t_mixture_cell){
-    {value[0], d0, s0, 10.0 * rise - 6.0 * d0 - 4.0 * d1 - 3.0 * s0 + s1,
-     -15.0 * rise + 8.0 * d0 + 7.0 * d1 + 3.0 * s0 - 2.0 * s1,
-     6.0 * rise - 3.0 * (d0 + d1) - s0 + s1}};
+/* The upper tail: its derivative is minus the density, whose slope is -(nu + 1) z /
+ * (nu + z^2) times itself. */
+static quintic_knot knot_at(double nu, double z) {
+  const double density = dt(z, nu, 0);
+  return (quintic_knot){pt(z, nu, 0, 0), -density,
+                        density * (nu + 1.0) * z / (nu + z * z)};
 }
 
 void t_mixture_tail(t_mixture *m, size_t s, double z, double *tail,
@@ -48,15 +37,14 @@ void t_mixture_tail(t_mixture *m, size_t s, double z, double *tail,
     return;
   }
   const size_t at = (size_t)place;
-  t_mixture_cell *cell = m->cells + CELLS * s + at;
-  if (isnan(cell->c[0]))
-    fill(cell, m->nu[s], (double)at / T_MIXTURE_CELLS);
-  const double t = place - (double)at, *c = cell->c;
-  *tail = c[0] + t * (c[1] + t * (c[2] + t * (c[3] + t * (c[4] + t * c[5]))));
-  *density =
-    -T_MIXTURE_CELLS *
-    (c[1] +
-     t * (2.0 * c[2] + t * (3.0 * c[3] + t * (4.0 * c[4] + t * 5.0 * c[5]))));
+  quintic *cell = m->cells + CELLS * s + at;
+  if (isnan(cell->c[0])) {
+    const double h = 1.0 / T_MIXTURE_CELLS, left = (double)at * h;
+    *cell =
+      quintic_between(knot_at(m->nu[s], left), knot_at(m->nu[s], left + h), h);
+  }
+  *tail = quintic_at(cell, place - (double)at);
+  *density = -T_MIXTURE_CELLS * quintic_slope(cell, place - (double)at);
 }
 
 /* Newton's step to the quantile p <= 1/2 of the mixture of sign x, from q. */

@@ -10,18 +10,15 @@
 #include <stddef.h>
 
 #include "numeric/arena.h"
+#include "numeric/quintic.h"
 
 #define T_MIXTURE_CELLS 16 /* in a unit */
 #define T_MIXTURE_WIDTH 10 /* of the table, from 0 */
 
 typedef struct {
-  double c[6];
-} t_mixture_cell;
-
-typedef struct {
   size_t n;
-  const double *nu;      /* n */
-  t_mixture_cell *cells; /* CELLS WIDTH of each kind, NaN until filled */
+  const double *nu; /* n */
+  quintic *cells;   /* CELLS WIDTH of each kind, NaN until filled */
 } t_mixture;
 
 t_mixture t_mixture_take(arena *a, size_t n);
