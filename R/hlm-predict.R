@@ -127,17 +127,11 @@ predictor_rows.hlm_model <- function(model, at, call) {
   rows
 }
 
-# The rows of prediction_rows() with z, the columns of all bars: those of terms
-# that are not in `kept`, of kept_bar_terms(), are 0.
+# The rows of prediction_rows() with z, the columns of all bars. Where a bar has
+# some terms in `kept`, of kept_bar_terms(), those of its others are 0.
 bar_rows <- function(model, at, kept, call) {
   design <- model_design(model)
   terms <- lapply(design$bars %||% list(design), `[[`, "bar_terms")
-  columns <- function(terms, frame) {
-    own <- intersect(names(design$contrasts), all_term_variables(terms))
-    stats::model.matrix(
-      terms, frame, contrasts.arg = if (length(own)) design$contrasts[own]
-    )
-  }
   if (is.null(at$newdata)) {
     rows <- prediction_rows(model, NULL, at$offset, call)
     frame <- model$frame$model
@@ -148,16 +142,18 @@ bar_rows <- function(model, at, kept, call) {
     )
     frame <- with_other_variables(rows$frame, design)
     rows$frame <- NULL
-    rows$x <- plain_design(columns(design$fixed_terms, frame))
+    rows$x <- plain_design(fitted_design(design, design$fixed_terms, frame))
     rows$offset <- new_offset(
       model, rows$offset, at$offset, nrow(rows$x), call
     )
-    z <- lapply(terms, function(terms) plain_design(columns(terms, frame)))
+    z <- lapply(terms, function(terms) {
+      plain_design(fitted_design(design, terms, frame))
+    })
   }
   rows$z <- do.call(cbind, unname(Map(function(z, terms, kept) {
-    if (!setequal(kept, labels_of_terms(terms))) {
-      left <- !column_terms(columns(terms, frame), terms) %in% kept
-      z[, left] <- 0
+    if (length(kept) > 0L && !setequal(kept, labels_of_terms(terms))) {
+      own <- column_terms(fitted_design(design, terms, frame), terms)
+      z[, !own %in% kept] <- 0
     }
     z
   }, z, terms, kept)))

@@ -81,10 +81,12 @@ prediction_rows <- function(model, newdata, offset, call) {
     ))
   }
   terms <- model_design(model)$terms
-  rows <- if (is.null(terms)) {
-    matrix_rows(model, newdata, call)
+  if (is.null(terms)) {
+    rows <- matrix_rows(model, newdata, call)
   } else {
-    formula_rows(model, newdata, stats::delete.response(terms), call)
+    terms <- stats::delete.response(terms)
+    rows <- formula_rows(model, newdata, terms, call)
+    rows$x <- fitted_design(model_design(model), terms, rows$frame)
   }
   rows$offset <- new_offset(model, rows$offset, offset, nrow(rows$x), call)
   rows
@@ -160,15 +162,20 @@ formula_rows <- function(model, newdata, terms, call) {
   check_new_levels(frame, design$xlevels, call)
   frame <- make(xlev = design$xlevels)
   frame <- as_times_of_fit(frame, design$times, names(frame), call)
+  list(
+    frame = frame, offset = stats::model.offset(frame),
+    names = row.names(newdata), data = newdata
+  )
+}
+
+# The design of terms in a frame of formula_rows(), with the contrasts of the fit.
+fitted_design <- function(design, terms, frame) {
   own <- intersect(names(design$contrasts), all_term_variables(terms))
   x <- stats::model.matrix(
     terms, frame, contrasts.arg = if (length(own)) design$contrasts[own]
   )
   storage.mode(x) <- "double"
-  list(
-    x = x, offset = stats::model.offset(frame), names = row.names(newdata),
-    data = newdata, frame = frame
-  )
+  x
 }
 
 # R would find a variable that is missing in `newdata` in another environment,
