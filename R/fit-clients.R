@@ -106,6 +106,16 @@ client_measures <- function(fit, names, call = rlang::caller_env()) {
   )
 }
 
+client_draws <- function(fit, effects, component, parameters = NULL,
+                         call = rlang::caller_env()) {
+  effects <- check_choice(effects, client_effects, call = call)
+  component <- check_choice(component, client_components, call = call)
+  parameters <- check_string(parameters, null_ok = TRUE, call = call)
+  insight::get_parameters(
+    fit, effects = effects, component = component, parameters = parameters
+  )
+}
+
 # The method of a function of bayestestR that reads draws, whose first argument
 # has the name `first`: its methods for coda's lists take no `effects`.
 draws_method <- function(generic, first) {
@@ -118,20 +128,16 @@ draws_method <- function(generic, first) {
   }
   names(formals(method))[[1L]] <- first
   body(method) <- bquote({
-    effects <- check_choice(effects, client_effects)
-    component <- check_choice(component, client_components)
-    parameters <- check_string(parameters, null_ok = TRUE)
-    draws <- insight::get_parameters(
-      .(as.name(first)), effects = effects, component = component,
-      parameters = parameters
-    )
+    draws <- client_draws(.(as.name(first)), effects, component, parameters)
     .(call("::", quote(bayestestR), as.name(generic)))(draws, ...)
   })
   method
 }
 
 #' @exportS3Method bayestestR::describe_posterior
-describe_posterior.gibbsite_fit <- draws_method("describe_posterior", "posteriors")
+describe_posterior.gibbsite_fit <- draws_method(
+  "describe_posterior", "posteriors"
+)
 
 #' @exportS3Method bayestestR::bci
 bci.gibbsite_fit <- draws_method("bci", "x")
@@ -287,15 +293,11 @@ model_parameters.gibbsite_fit <- function(model, ...,
                                             "conditional", "all", "location",
                                             "sigma", "auxiliary"
                                           )) {
-  effects <- check_choice(effects, client_effects)
-  component <- check_choice(component, client_components)
   if (!is.null(diagnostic)) {
     known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
     diagnostic <- check_subset(diagnostic, known, "measures")
   }
-  draws <- as.matrix(insight::get_parameters(
-    model, effects = effects, component = component
-  ))
+  draws <- as.matrix(client_draws(model, effects, component))
   out <- parameters::model_parameters(posterior::as_draws_matrix(draws), ...)
   measures <- client_measures(model, colnames(draws))
   out[diagnostic] <-
