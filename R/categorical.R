@@ -131,8 +131,7 @@ gibbs_categorical <- function(formula, data, prior = logistic_prior(),
   action <- check_na_action(na_action, call)
   frame <- frame_with_bars(
     formula, if (!missing(data)) data, user_call, "gibbs_categorical",
-    c("nnet::multinom", "brms::brm"), as_categories, action, contrasts,
-    parent.frame(), call
+    as_categories, action, contrasts, parent.frame(), call
   )
   run_chains(categorical_model(frame, prior, call), running, user_call, call)
 }

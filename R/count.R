@@ -153,8 +153,7 @@ gibbs_count <- function(formula, data, family = c("poisson", "negbinomial"),
   action <- check_na_action(na_action, call)
   frame <- frame_with_bars(
     formula, if (!missing(data)) data, user_call, "gibbs_count",
-    c("lme4::glmer", "brms::brm"), as_events, action, contrasts, parent.frame(),
-    call
+    as_events, action, contrasts, parent.frame(), call
   )
   run_chains(
     count_model(frame, family, prior, call), running, user_call, call

@@ -7,8 +7,7 @@
 hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
                                link, env, call) {
   parts <- grouped_parts(
-    formula, data, user_call, "gibbs_logistic",
-    c("lme4::glmer", "rstanarm::stan_glmer"), as_weighted_response, action,
+    formula, data, user_call, "gibbs_logistic", as_weighted_response, action,
     contrasts, env, call
   )
   frame <- parts$frame

@@ -259,10 +259,10 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
 
 # list(frame, response) of a formula with groups: hlm_frame() for responses of
 # known scale. The arguments are those of formula_parts().
-grouped_parts <- function(formula, data, user_call, maker, others, as_response,
+grouped_parts <- function(formula, data, user_call, maker, as_response,
                           action, contrasts, env, call) {
   parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(parsed$flat, maker, others, call)
+  check_model_formula(parsed$flat, maker, call)
   user_call$formula <- parsed$with_group
   made <- regression_frame(
     parsed$with_group, data, user_call, action, env, call

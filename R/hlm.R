@@ -245,9 +245,8 @@ check_given_se <- function(expression, data, env, call) {
 # The frame of a call of gibbs_hlm(), made in `env`.
 hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
                               call) {
-  others <- c("lme4::lmer", "brms::brm")
   parsed <- parse_hlm_formula(formula, data, call)
-  check_model_formula(parsed$flat, "gibbs_hlm", others, call)
+  check_model_formula(parsed$flat, "gibbs_hlm", call)
   if (!is.null(user_call[["se"]]) && !is.null(user_call[["weights"]])) {
     abort_argument("Give either `se` or `weights`, not both.", call = call)
   }

@@ -156,7 +156,8 @@ laplace_logistic.formula <- function(formula, data, prior = logistic_prior(),
   action <- check_na_action(na_action, call)
   parts <- formula_parts(
     formula, if (!missing(data)) data, user_call, "laplace_logistic",
-    "gibbs_logistic", as_weighted_response, action, contrasts, parent.frame(), call
+    as_weighted_response, action, contrasts, parent.frame(), call,
+    other = "gibbs_logistic"
   )
   run_laplace_logistic(parts, prior, start, settings, user_call, call)
 }

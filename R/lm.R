@@ -197,8 +197,8 @@ gibbs_lm.formula <- function(formula, data, prior = lm_prior(),
   action <- check_na_action(na_action, call, further = "impute")
   parts <- formula_parts(
     formula, if (!missing(data)) data, user_call, "gibbs_lm",
-    "gibbs_hlm", as_measurements, action, contrasts,
-    parent.frame(), call
+    as_measurements, action, contrasts, parent.frame(), call,
+    other = "gibbs_hlm"
   )
   run_lm(parts, settings, user_call, call)
 }

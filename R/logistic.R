@@ -184,8 +184,8 @@ gibbs_logistic.formula <- function(formula, data, prior = logistic_prior(),
     return(run_chains(model, running, user_call, call))
   }
   parts <- formula_parts(
-    formula, rows, user_call, "gibbs_logistic", "gibbs_logistic",
-    as_weighted_response, action, contrasts, parent.frame(), call
+    formula, rows, user_call, "gibbs_logistic", as_weighted_response, action,
+    contrasts, parent.frame(), call
   )
   model <- logistic_model(parts, prior, link, call)
   run_chains(model, running, user_call, call)

@@ -10,8 +10,8 @@
 ordinal_frame <- function(formula, data, user_call, action, contrasts, env,
                           call) {
   frame <- frame_with_bars(
-    formula, data, user_call, "gibbs_ordinal", c("ordinal::clmm", "brms::brm"),
-    as_ordered, action, contrasts, env, call
+    formula, data, user_call, "gibbs_ordinal", as_ordered, action, contrasts,
+    env, call
   )
   check_has_intercept(frame$fixed_terms %||% frame$terms, call)
   frame$x <- without_intercept(frame$x)

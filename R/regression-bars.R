@@ -5,11 +5,11 @@
 
 # The frame of a formula, with `bars` if it has any. user_call: that of `name`;
 # read: the response, of an element of the model frame.
-frame_with_bars <- function(formula, data, user_call, name, others, read,
-                            action, contrasts, env, call) {
+frame_with_bars <- function(formula, data, user_call, name, read, action,
+                            contrasts, env, call) {
   grouped <- has_bar(formula)
   parts <- (if (grouped) grouped_parts else formula_parts)(
-    formula, data, user_call, name, others, read, action, contrasts, env, call
+    formula, data, user_call, name, read, action, contrasts, env, call
   )
   frame <- if (grouped) with_bars(parts$frame) else lm_frame(parts, call)
   response <- parts$response

@@ -250,7 +250,7 @@ rows_left_out <- function(incomplete, action, where, names, call) {
 # other packages support.
 # `maker`: the function that was called; `other`: the one that has random
 # effects.
-check_model_formula <- function(formula, maker, other, call) {
+check_model_formula <- function(formula, maker, call, other = maker) {
   check_has_response(formula, "y ~ x", call)
   terms <- formula_terms(formula[[3L]])
   bars <- vapply(terms, is_random_effect, NA)
@@ -712,12 +712,12 @@ drop_predictor_levels <- function(frame) {
   frame
 }
 
-# What the model `maker` needs of a formula without groups and its data; others:
-# two functions that take what it does not. as_response(y, name, call): list(y,
+# What the model `maker` needs of a formula without groups and its data; other:
+# the function that has random effects. as_response(y, name, call): list(y,
 # trials, kind, ...), checked.
-formula_parts <- function(formula, data, user_call, maker, other, as_response,
-                          action, contrasts, env, call) {
-  check_model_formula(formula, maker, other, call)
+formula_parts <- function(formula, data, user_call, maker, as_response, action,
+                          contrasts, env, call, other = maker) {
+  check_model_formula(formula, maker, call, other)
   made <- regression_frame(formula, data, user_call, action, env, call)
   frame <- made$frame
   terms <- attr(frame, "terms")
