@@ -68,8 +68,8 @@
 # Generics of other packages, re-exported: they work on fits once gibbsite is
 # attached.
 
-# Those of posterior and nlme are bound here without loading these packages, which
-# takes longer than all else that is loaded with gibbsite: the first use loads them.
+# Those of posterior and nlme are bound here without loading these
+# packages, which would take longer than the rest of gibbsite. The first use loads them.
 late_generics <- list(
   posterior = c(
     "as_draws", "as_draws_array", "as_draws_df", "as_draws_list",

@@ -336,7 +336,8 @@ new_observations.t_response <- function(response, at, size, scale, tails) {
   )
   for (k in which(is.na(ends))) {
     i <- col(ends)[[k]]
-    about <- if (is.null(spread)) mean[, i] else mean[, i] + spread[, i] * points
+    about <- mean[, i]
+    if (!is.null(spread)) about <- about + spread[, i] * points
     times <- length(about) / nrow(mean)
     ends[[k]] <- t_mixture_quantile(
       tails[[row(ends)[[k]]]], as.vector(about), rep(sd * unit[[i]], times),

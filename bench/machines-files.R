@@ -2,8 +2,8 @@
 # which two workers read (?shards).
 #
 #   Rscript bench/machines-files.R [MILLIONS OF TOKENS [TERMS [K]]]
-#     default: 20 million tokens, 20,000 terms, 50 topics; some four minutes, and
-#     100 MB of disk in tempdir()
+#     default: 20 million tokens, 20,000 terms, 50 topics; some three minutes, and
+#     250 MB of disk in tempdir()
 #
 # Prints the seconds to read the files and of a sweep, and the most memory that this
 # session and the larger worker had (Linux: VmHWM).
@@ -32,8 +32,9 @@ write_part <- function(seed, file, terms, k) {
   NULL
 }
 environment(write_part) <- globalenv()
-invisible(parallel::clusterMap(cl, write_part, seq_along(files), files, size[["terms"]],
-                               size[["k"]]))
+invisible(parallel::clusterMap(
+  cl, write_part, seq_along(files), files, size[["terms"]], size[["k"]]
+))
 parallel::stopCluster(cl)
 
 # other processes, whose memory is that of the sampler
