@@ -147,7 +147,7 @@ check_values <- function(pairs, model, call) {
 }
 
 #' @rdname bmf-checks
-#' @exportS3Method bayesplot::pp_check
+#' @rawNamespace S3method(bayesplot::pp_check, gibbs_bmf)
 pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()

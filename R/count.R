@@ -88,7 +88,7 @@
 #' @return An object of class `gibbs_count`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
-#'   [plot.gibbsite_regression()], [coef.gibbsite_regression()],
+#'   [plot.gibbsite_regression()], [coef.gibbsite_fit()],
 #'   [log_lik.gibbsite_regression()]. `print()` says so if the counts vary clearly
 #'   more about their means than a Poisson distribution allows: by the mean
 #'   squared Pearson residual, without groups and weights.

@@ -88,13 +88,12 @@ extend <- function(object, ...) {
 
 #' @rdname extend
 #' @export
-extend.gibbsite_fit <- function(object, draws, data = NULL, burnin = NULL,
-                                threads = NULL,
-                                cores = getOption("mc.cores", 1L),
-                                checkpoint = NULL, stop_when = NULL,
-                                progress = TRUE, log_density = NULL,
-                                ...) {
+extend.default <- function(object, draws, data = NULL, burnin = NULL,
+                           threads = NULL, cores = getOption("mc.cores", 1L),
+                           checkpoint = NULL, stop_when = NULL,
+                           progress = TRUE, log_density = NULL, ...) {
   call <- rlang::current_env()
+  if (!is_fit(object)) check_fit(object)
   check_no_more(...)
   if (missing(draws)) {
     abort_argument(
@@ -133,15 +132,6 @@ extend.gibbsite_fit <- function(object, draws, data = NULL, burnin = NULL,
   object <- attach_data(object, data, call = call)
   longer <- continue_chains(object, draws, settings, stop_when, call)
   if (bare) drop_data(longer) else longer
-}
-
-#' @rdname extend
-#' @export
-extend.gibbsite_partial <- extend.gibbsite_fit
-
-#' @export
-extend.default <- function(object, ...) {
-  check_fit(object)
 }
 
 # `draws` more kept draws in each chain of a fit (or a partial fit).

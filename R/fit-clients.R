@@ -48,7 +48,7 @@ NULL
 local({
   classes <- c(
     "gibbs_gmm", "gibbs_lda", "gibbs_bmf", "gibbs_pmf", "gibbsite_regression",
-    "gibbsite_laplace", "mh_sample", "gibbs_sample"
+    "gibbsite_laplace", "gibbsite_sample"
   )
   for (class in classes) {
     methods::setOldClass(c(class, "gibbsite_fit", "mcmc.list"))
@@ -57,6 +57,9 @@ local({
                   "gibbs_count", "gibbs_ordinal", "gibbs_categorical",
                   "laplace_logistic")) {
     methods::setOldClass(c(class, "gibbsite_regression"))
+  }
+  for (class in c("mh_sample", "gibbs_sample")) {
+    methods::setOldClass(c(class, "gibbsite_sample"))
   }
   methods::setOldClass(c("gibbs_gmm_unknown", "gibbs_gmm"))
 })

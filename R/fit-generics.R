@@ -19,7 +19,7 @@
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
 #'   ratings. Of draws of one's own model a function gives them, see
-#'   [predict.mh_sample()]. Such a fit has no data for `pp_check()`.
+#'   [predict.gibbsite_sample()]. Such a fit has no data for `pp_check()`.
 #' * Only regressions have a formula, a model frame, a family, weights of
 #'   observations, fitted values and residuals. Ratings have fitted values and
 #'   residuals too.
@@ -53,11 +53,10 @@ no_answer <- function(what, hints, args = alist(object = , ... = ),
   }))
 }
 
-# The answer of a regression with the classes of this version; imputed data have
-# methods of their own.
+# The answer of a regression or sample with the classes of this version; imputed
+# data have methods of their own.
 ask_again <- function(now, generic, call, frame) {
-  class <- intersect(c("gibbsite_imputed", "gibbsite_regression"), class(now))
-  methods <- paste0(generic, ".", class)
+  methods <- paste0(generic, ".", setdiff(class(now), "gibbsite_fit"))
   method <- Filter(function(name) exists(name, mode = "function"), methods)
   call[[1L]] <- get(method[[1L]], mode = "function")
   call[[2L]] <- now
@@ -132,19 +131,6 @@ df.residual.gibbsite_fit <- no_answer(
 anova.gibbsite_fit <- no_answer("table of deviances", comparison_hint)
 
 #' @export
-coef.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
-
-#' @export
-vcov.gibbsite_fit <- no_answer("coefficients", coefficients_hint)
-
-#' @export
-confint.gibbsite_fit <- no_answer(
-  "coefficients",
-  "{.fn posterior_interval} has intervals of its quantities.",
-  alist(object = , parm = , level = 0.95, ... = )
-)
-
-#' @export
 sigma.gibbsite_fit <- no_answer(
   "standard deviation of residuals",
   "{.fn summary} describes its quantities."
@@ -204,7 +190,7 @@ posterior_predict.gibbsite_fit <- no_answer(
   "data that it could predict", "See {.fn draws_of}."
 )
 
-#' @exportS3Method bayesplot::pp_check
+#' @rawNamespace S3method(bayesplot::pp_check, gibbsite_fit)
 pp_check.gibbsite_fit <- no_answer(
   "picture that compares it with its data", pp_check_hint
 )

@@ -36,7 +36,7 @@
 #'
 #' @section Predict and compare:
 #' `predict()`, `posterior_predict()`, `posterior_epred()`,
-#' `bayesplot::pp_check()`, [log_lik()], `loo::loo()`, `loo::waic()`,
+#' [pp_check()], [log_lik()], `loo::loo()`, `loo::waic()`,
 #' [log_evidence()], [compare()], [compare_k()], [held_out()],
 #' [held_out_perplexity()].
 #'
@@ -68,30 +68,42 @@
 # Generics of other packages, re-exported: they work on fits once gibbsite is
 # attached.
 
-# Those of posterior and nlme are bound here without loading these
-# packages, which would take longer than the rest of gibbsite. The first use loads them.
+# Those of posterior, nlme and bayesplot are bound here without loading these
+# packages, which would take longer than the rest of gibbsite. The first use
+# loads them.
 late_generics <- list(
   posterior = c(
     "as_draws", "as_draws_array", "as_draws_df", "as_draws_list",
     "as_draws_matrix", "as_draws_rvars", "summarise_draws", "ndraws", "nchains",
     "niterations", "variables", "resample_draws"
   ),
-  nlme = c("fixef", "ranef", "VarCorr")
+  nlme = c("fixef", "ranef", "VarCorr"),
+  bayesplot = "pp_check"
 )
 
 bind_late_generics <- function(namespace) {
   for (package in names(late_generics)) {
     for (name in late_generics[[package]]) {
-      value <- call("getExportedValue", package, name)
-      eval(call("delayedAssign", name, value, baseenv(), namespace))
+      value <- call("late_generic", package, name)
+      eval(call("delayedAssign", name, value, namespace, namespace))
     }
+  }
+}
+
+# Packages that are suggested may be missing when the generic is called.
+late_generic <- function(package, name) {
+  if (requireNamespace(package, quietly = TRUE)) {
+    return(getExportedValue(package, name))
+  }
+  function(object, ...) {
+    rlang::check_installed(package, paste0("for `", name, "()`."))
   }
 }
 
 #' @rawNamespace
 #' export(as_draws, as_draws_array, as_draws_df, as_draws_list, as_draws_matrix,
 #'   as_draws_rvars, summarise_draws, ndraws, nchains, niterations, variables,
-#'   resample_draws, fixef, ranef, VarCorr)
+#'   resample_draws, fixef, ranef, VarCorr, pp_check)
 NULL
 
 #' @importFrom rstantools posterior_predict

@@ -704,13 +704,10 @@ further_quantities.gmm_model <- function(model, state) {
 # ---- Cross-validation --------------------------------------------------------
 
 #' @exportS3Method
-model_outcome.gmm_model <- function(model) {
+model_outcome.mixture_model <- function(model) {
   x <- model$data$x
   as.vector(x[rows_seen(x), ])
 }
-
-#' @exportS3Method
-model_outcome.gmm_unknown_model <- model_outcome.gmm_model
 
 #' @exportS3Method
 can_fold.gmm_model <- function(model) TRUE
@@ -731,7 +728,7 @@ model_fold.gmm_model <- function(model, held, by) {
 }
 
 #' @exportS3Method
-model_hints.gmm_model <- function(model) {
+model_hints.mixture_model <- function(model) {
   utils::modifyList(NextMethod(), list(
     comparison = sizes_hint,
     weights = "Those of the components are {.code draws_of(fit, \"pi\")}."

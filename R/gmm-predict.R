@@ -237,7 +237,7 @@ parameters_of_row <- function(blocks, s) {
 }
 
 #' @rdname gmm-checks
-#' @exportS3Method bayesplot::pp_check
+#' @rawNamespace S3method(bayesplot::pp_check, gibbs_gmm)
 pp_check.gibbs_gmm <- function(object, ndraws = NULL, variable = 1, ...) {
   if (has_short_names()) return(with_whole_names())
   check_passed_on(...)

@@ -575,6 +575,3 @@ further_quantities.gmm_unknown_model <- function(model, state) {
     empty_weight = sum(p$pi[!filled])
   )
 }
-
-#' @exportS3Method
-model_hints.gmm_unknown_model <- model_hints.gmm_model

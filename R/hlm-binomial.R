@@ -85,7 +85,6 @@ hlm_binomial_model_of <- function(frame, prior, design) {
     prior = linked_prior(prior, frame$link), nobs = nobs,
     columns = hlm_columns(frame, design, "w"),
     cures = binomial_cures,
-    fit_class = regression_class("gibbs_logistic"),
     coefficients = design$columns, layout = design, keep = "w",
     levels = frame$levels, group_name = frame$group_name,
     unbounded = design$columns[
@@ -129,7 +128,7 @@ hlm_binomial_data <- function(frame, prior, design) {
 }
 
 #' @exportS3Method
-model_response.hlm_binomial_model <- function(model) binomial_response(model)
+model_response.hlm_trials_model <- function(model) binomial_response(model)
 
 # ---- Starting values and sweeps ----------------------------------------------
 
@@ -166,14 +165,14 @@ binomial_data <- function(data) {
 }
 
 #' @exportS3Method
-model_notes.hlm_binomial_model <- function(model, fit, table) {
+model_notes.hlm_trials_model <- function(model, fit, table) {
   unbounded_note(model$unbounded)
 }
 
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
-model_invariants.hlm_binomial_model <- function(model, draws) {
+model_invariants.stored_groups_model <- function(model, draws) {
   groups <- length(model$levels)
   shown <- unique(round(seq(1, groups, length.out = 20)))
   left_out <- coefficient_names(model$data$q, groups)[
@@ -187,7 +186,7 @@ model_invariants.hlm_binomial_model <- function(model, draws) {
 
 # In the form of set_data().
 #' @exportS3Method
-simulate_data.hlm_binomial_model <- function(model, state) {
+simulate_data.hlm_trials_model <- function(model, state) {
   simulated_successes(model, state_predictor(model, state))
 }
 
@@ -216,7 +215,7 @@ with_binomial_responses <- function(model, data, model_of, call) {
 }
 
 #' @exportS3Method
-model_quantities.hlm_binomial_model <- function(model, state) {
+model_quantities.hlm_trials_model <- function(model, state) {
   eta <- state_predictor(model, state)
   c(model_effects(model, state), log_lik = share_sum(model, eta))
 }
@@ -251,7 +250,7 @@ hlm_crossed_binomial_model_of <- function(frame, prior, layout) {
   columns <- layout[[1L]]$columns
   new_model(
     c("hlm_crossed_binomial_model", "hlm_crossed_model", "hlm_model"),
-    name = "gibbs_logistic", fit_class = regression_class("gibbs_logistic"),
+    name = "gibbs_logistic",
     title = title, headline = crossed_headline(title, layout, levels, n),
     data = crossed_binomial_data(frame, prior, layout), data_part = "frame",
     prior = linked_prior(prior, frame$link), nobs = n,
@@ -282,9 +281,6 @@ crossed_binomial_data <- function(frame, prior, layout) {
   )
 }
 
-#' @exportS3Method
-model_response.hlm_crossed_binomial_model <- model_response.hlm_binomial_model
-
 # As model_start.hlm_binomial_model(), for each bar.
 #' @exportS3Method
 model_start.hlm_crossed_binomial_model <- function(model, init) {
@@ -296,22 +292,12 @@ model_sweeps.hlm_crossed_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_latent_sweeps, model$data, state, n, control)
 }
 
-#' @exportS3Method
-model_notes.hlm_crossed_binomial_model <- model_notes.hlm_binomial_model
-
-#' @exportS3Method
-simulate_data.hlm_crossed_binomial_model <- simulate_data.hlm_binomial_model
-
 # `data`: the response, one for each row of the fit's data.
 #' @exportS3Method
 set_data.hlm_crossed_binomial_model <- function(model, data,
                                                 call = rlang::caller_env()) {
   with_binomial_responses(model, data, hlm_crossed_binomial_model_of, call)
 }
-
-#' @exportS3Method
-model_quantities.hlm_crossed_binomial_model <-
-  model_quantities.hlm_binomial_model
 
 #' @exportS3Method
 model_fold.hlm_crossed_binomial_model <- function(model, held, by) {

@@ -38,7 +38,7 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
   levels <- lapply(frame$bars, `[[`, "levels")
   new_model(
     c("hlm_crossed_model", "hlm_model"),
-    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    name = "gibbs_hlm",
     title = title,
     headline = paste0(
       crossed_headline(title, layout, levels, n),

@@ -4,7 +4,7 @@
 #'
 #' `fixef()` are the posterior means of the fixed effects \eqn{b}. `ranef()` are
 #' the posterior means of the groups' deviations \eqn{u_j}{u_j}, and
-#' [coef()][coef.gibbsite_regression] those of the groups' coefficients: the
+#' [coef()][coef.gibbsite_fit] those of the groups' coefficients: the
 #' fixed effects plus the deviations, of all bars of a factor together. Of
 #' [gibbs_hlm()] both are averages of exact conditional means over the draws, and
 #' so are the covariances.

@@ -77,7 +77,7 @@ hlm_at_points <- function(data, x) {
 # integrated out here. The coordinates of a group are L^-1 u_j, which are
 # standard normal under the prior whatever Sigma is.
 #' @exportS3Method
-model_unbounded.hlm_binomial_model <- function(model, given, call) {
+model_unbounded.hlm_trials_model <- function(model, given, call) {
   frame <- check_frame(model, call)
   bars <- bars_of_data(model$data)
   p <- length(model$coefficients)
@@ -104,9 +104,6 @@ model_unbounded.hlm_binomial_model <- function(model, given, call) {
     }
   )
 }
-
-#' @exportS3Method
-model_unbounded.hlm_crossed_binomial_model <- model_unbounded.hlm_binomial_model
 
 bars_of_data <- function(data) data$bars %||% list(data)
 
@@ -297,30 +294,15 @@ log_standard_marginal <- function(rows, values, y) {
 # ---- No evidence -------------------------------------------------------------
 
 #' @exportS3Method
-model_unbounded.hlm_t_model <- function(model, given, call) {
+model_unbounded.no_evidence_model <- function(model, given, call) {
+  errors <- if (inherits(model, "t_errors_model")) "with t errors "
   abort_no_evidence(
-    model, "with t errors the deviations of the groups cannot be integrated
-    out",
+    model, paste0(
+      errors, "the deviations of the groups cannot be integrated out"
+    ),
     loo_instead, call
   )
 }
-
-#' @exportS3Method
-model_unbounded.hlm_crossed_t_model <- model_unbounded.hlm_t_model
-
-#' @exportS3Method
-model_unbounded.hlm_count_model <- function(model, given, call) {
-  abort_no_evidence(
-    model, "the deviations of the groups cannot be integrated out", loo_instead,
-    call
-  )
-}
-
-#' @exportS3Method
-model_unbounded.hlm_ordinal_model <- model_unbounded.hlm_count_model
-
-#' @exportS3Method
-model_unbounded.hlm_categorical_model <- model_unbounded.hlm_count_model
 
 loo_instead <- "Compare fits by {.fn loo_compare} of their {.fn loo} or
   {.fn kfold}."

@@ -91,7 +91,7 @@ hlm_model_of <- function(frame, prior, design, keep) {
   title <- "Hierarchical linear regression"
   new_model(
     "hlm_model",
-    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    name = "gibbs_hlm",
     title = title,
     headline = paste0(
       hlm_headline(title, frame, design, n),

@@ -42,7 +42,7 @@ predictor_stored_deviations.default <- function(model, draws) NULL
 
 # The stored coefficients of the groups less their means.
 #' @exportS3Method
-predictor_stored_deviations.hlm_binomial_model <- function(model, draws) {
+predictor_stored_deviations.stored_groups_model <- function(model, draws) {
   stored_group_deviations(model, draws)
 }
 

@@ -35,7 +35,7 @@ hlm_t_model_of <- function(frame, priors, layout) {
   title <- errors_title("Hierarchical linear regression", prior)
   new_model(
     c("hlm_t_model", "t_errors_model", "hlm_model"),
-    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    name = "gibbs_hlm",
     title = title, headline = hlm_headline(title, frame, design, n),
     data = data, data_part = "frame", prior = prior, priors = priors, nobs = n,
     columns = with_nu_column(hlm_columns(frame, design, "w"), prior),
@@ -53,7 +53,7 @@ hlm_crossed_t_model_of <- function(frame, priors, layout) {
   new_model(
     c("hlm_crossed_t_model", "t_errors_model", "hlm_crossed_model",
       "hlm_model"),
-    name = "gibbs_hlm", fit_class = regression_class("gibbs_hlm"),
+    name = "gibbs_hlm",
     title = title, headline = crossed_headline(title, layout, levels, n),
     data = hlm_t_data(
       frame, bar_frames(frame), priors, layout, nestings(frame, layout)
@@ -105,14 +105,6 @@ model_stored_draws.hlm_t_model <- function(model, draws) {
   }
   draws
 }
-
-#' @exportS3Method
-predictor_stored_deviations.hlm_t_model <- function(model, draws) {
-  stored_group_deviations(model, draws)
-}
-
-#' @exportS3Method
-model_invariants.hlm_t_model <- model_invariants.hlm_binomial_model
 
 # ---- Both --------------------------------------------------------------------
 

@@ -169,7 +169,8 @@ check_simulated <- function(model, data) {
 }
 
 # For log densities and conditionals of the user, the data are arguments.
-with_simulated_arguments <- function(model, state) {
+#' @exportS3Method
+with_simulated_data.user_model <- function(model, state) {
   values <- joint_values(model, state)
   data <- checked_data(model, call_joint(model, "simulate_data", values))
   at <- model$arguments_at
@@ -177,11 +178,6 @@ with_simulated_arguments <- function(model, state) {
   list(model = model, state = state_at_values(model, values), data = data)
 }
 
-#' @exportS3Method
-with_simulated_data.mh_model <- with_simulated_arguments
-
-#' @exportS3Method
-with_simulated_data.gibbs_sample_model <- with_simulated_arguments
 
 # The parameters of a state as the user's functions take them.
 joint_values <- function(model, state) UseMethod("joint_values")

@@ -230,7 +230,7 @@ laplace_logistic_model <- function(parts, prior, start, method, correct, call) {
   }
   new_laplace_model(
     "laplace_logistic_model",
-    name = "laplace_logistic", fit_class = regression_class("laplace_logistic"),
+    name = "laplace_logistic",
     title = "Logistic regression",
     headline = paste0(
       "Logistic regression: ", counted(p, "coefficient"), ", ",

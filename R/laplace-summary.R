@@ -1,27 +1,23 @@
 # Methods of every Laplace approximation, of laplace() and of
 # laplace_logistic(): estimates, intervals, print, summary.
 
-#' Estimates, tables and picture of a Laplace approximation
+#' Tables and picture of a Laplace approximation
 #'
-#' `coef()` is the mode of the posterior (MAP) and `vcov()` the covariance
-#' matrix \eqn{\Sigma}{Sigma}, the inverse of the negative Hessian of the log
-#' density there. `confint()` gives central intervals of the normal
-#' approximation. `summary()` shows the mode, the draws, the log evidence and
+#' `summary()` shows the mode, the draws, the log evidence and
 #' the check of the approximation, [importance_check()], with its advice.
 #' `tidy()` gives one row for each parameter, `glance()` one row for the fit.
 #' `plot()` draws the approximation beside the density that it approximates, or
 #' the mode of each parameter with its intervals.
 #'
-#' `coef()` and `vcov()` are the mean and covariance of the normal
-#' approximation, also for a fit with `correct = "importance"`, and can serve as
-#' the start and the proposal of another sampler. Of a corrected fit the ends of
-#' `confint()` are quantiles of its draws, and `summary()` describes draws of
-#' the posterior, with R-hat and effective sample sizes. (Independent draws need
+#' [coef()][coef.gibbsite_fit] is the mode of the posterior (MAP),
+#' [vcov()][vcov.gibbsite_fit] the inverse of the negative Hessian of the log
+#' density there, and [confint()][confint.gibbsite_fit] has the intervals. Of a
+#' fit with `correct = "importance"`, `summary()` describes draws of the
+#' posterior, with R-hat and effective sample sizes. (Independent draws need
 #' neither.)
 #'
 #' @param object,x A fit of [laplace_logistic()] or [laplace()]; for `plot()`
 #'   one of [laplace()].
-#' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param variables `NULL` (default) for all parameters, or some of their names.
@@ -50,10 +46,7 @@
 #'   drawn together with others alone.
 #' @param ... For `plot()`, graphical parameters; `main` replaces the note above
 #'   the picture. Otherwise not used.
-#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
-#'   `confint()`: a matrix with a row for each parameter and two columns.
-#'
-#'   `summary()`: a data frame of class `laplace_summary` with a row for each
+#' @return `summary()`: a data frame of class `laplace_summary` with a row for each
 #'   parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the
 #'   quantiles (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`,
 #'   `ess_tail`. The attribute `importance` is the check, or `NULL` for a fit
@@ -73,8 +66,6 @@
 #'   [plot.gibbsite_regression()] for pictures of logistic regressions.
 #' @examples
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
-#' coef(fit)
-#' confint(fit, level = 0.9)
 #' summary(fit)
 #' attr(summary(fit), "importance")$pareto_k
 #' tidy(fit, exponentiate = TRUE)
@@ -88,29 +79,6 @@
 #' plot(fit)
 #' @name laplace-estimates
 NULL
-
-#' @rdname laplace-estimates
-#' @importFrom stats coef
-#' @export
-coef.gibbsite_laplace <- function(object, ...) {
-  laplace_mode(fit_part(object, "model"))
-}
-
-#' @rdname laplace-estimates
-#' @importFrom stats vcov
-#' @export
-vcov.gibbsite_laplace <- function(object, ...) {
-  laplace_covariance(fit_part(object, "model"))
-}
-
-#' @rdname laplace-estimates
-#' @importFrom stats confint
-#' @export
-confint.gibbsite_laplace <- function(object, parm, level = 0.95, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  interval_table(object, parm, level, parameter_interval, call)
-}
 
 # ---- Print and summary ------------------------------------------------------
 

@@ -106,7 +106,7 @@ lm_model_of <- function(frame, prior, design, keep) {
   missing <- sum(is.na(frame$y))
   new_model(
     "lm_model",
-    name = "gibbs_lm", fit_class = regression_class("gibbs_lm"),
+    name = "gibbs_lm",
     title = "Linear regression",
     headline = paste0(
       "Linear regression: ", counted(length(design$columns), "coefficient"),

@@ -29,7 +29,7 @@ lm_t_model_of <- function(frame, prior, design) {
   title <- errors_title("Linear regression", prior)
   new_model(
     c("lm_t_model", "t_errors_model", "lm_model"),
-    name = "gibbs_lm", fit_class = regression_class("gibbs_lm"),
+    name = "gibbs_lm",
     title = title,
     headline = paste0(
       title, ": ", counted(length(design$columns), "coefficient"), ", ",

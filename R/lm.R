@@ -130,7 +130,7 @@
 #' @return An object of class `gibbs_lm`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
-#'   [plot.gibbsite_regression()], [coef.gibbsite_regression()],
+#'   [plot.gibbsite_regression()], [coef.gibbsite_fit()],
 #'   [log_lik.gibbsite_regression()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised

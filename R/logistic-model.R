@@ -15,7 +15,7 @@ logistic_model <- function(parts, prior, link, call) {
   )
   new_model(
     "logistic_model",
-    name = "gibbs_logistic", fit_class = regression_class("gibbs_logistic"),
+    name = "gibbs_logistic",
     title = link_title(link),
     headline = paste0(
       link_title(link), ": ",

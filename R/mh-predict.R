@@ -1,10 +1,8 @@
 # Functions of the draws of one's own model: predictions, replicated data and
 # the log-likelihood, for loo.
 
-#' Estimates and predictions from the draws of your own model
+#' Predictions from the draws of your own model
 #'
-#' `coef()` gives the posterior means of the parameters that were kept, `vcov()`
-#' their posterior covariance matrix, `confint()` central posterior intervals.
 #' [mh_sample()] and [gibbs_sample()] know a density or conditionals, and not
 #' what they say of data. Predictions, log-likelihoods and `loo()` therefore
 #' come from a function of yours, which is called with each draw.
@@ -39,23 +37,21 @@
 #' @param interval `"none"` (default), or `"mean"` for standard deviations and
 #'   intervals of what `f` returns. A new observation has no interval here: the
 #'   quantiles of `posterior_predict()` are one.
-#' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param ndraws `NULL` for all draws, or the number of draws to use, spread
 #'   evenly over the chains' draws.
-#' @return `coef()`: a vector with names; `vcov()`: a matrix with names;
-#'   `confint()`: a matrix with a row for each parameter and two columns.
-#'   `predict()`: a vector, or with an interval a data frame of class
+#' @return `predict()`: a vector, or with an interval a data frame of class
 #'   `function_band` with the columns `mean`, `sd`, `lower` and `upper`.
 #'   `posterior_epred()`, `posterior_predict()` and `log_lik()`: a matrix, draws
 #'   x values, chain after chain. `plot()`: `x`, invisibly.
-#' @section Errors: `gibbsite_error_argument` for unknown parameters, a level
-#'   out of range, and for a fit that does not hold all parameters or its
+#' @section Errors: `gibbsite_error_argument` for a level out of range, and for
+#'   a fit that does not hold all parameters or its
 #'   further arguments; `gibbsite_error_numeric` when the function fails, and
 #'   when it returns anything but finite numbers, as many for every draw. The
 #'   draw is named.
-#' @seealso [mh_sample()], [gibbs_sample()], [summary()] for the standard errors
+#' @seealso [mh_sample()], [gibbs_sample()], [coef.gibbsite_fit()] for the means
+#'   of the parameters, [summary()] for the standard errors
 #'   of the means.
 #' @examples
 #' # a curve: stopping distances that grow with a power of the speed
@@ -81,7 +77,6 @@
 #' dim(log_lik(fit, each))
 #' loo(fit, each)
 #' @name mh-predict
-#' @aliases mh-estimates
 NULL
 
 # list(values, further): f of each draw, draws x values, and the further
@@ -173,7 +168,7 @@ model_point.gibbs_sample_model <- function(model, row) {
 
 #' @rdname mh-predict
 #' @export
-predict.mh_sample <- function(object, f, ..., interval = c("none", "mean"),
+predict.gibbsite_sample <- function(object, f, ..., interval = c("none", "mean"),
                               level = 0.95) {
   call <- rlang::current_env()
   check_needed(f = "a function of a draw")
@@ -207,11 +202,7 @@ predict.mh_sample <- function(object, f, ..., interval = c("none", "mean"),
 
 #' @rdname mh-predict
 #' @export
-predict.gibbs_sample <- predict.mh_sample
-
-#' @rdname mh-predict
-#' @export
-posterior_epred.mh_sample <- function(object, f, ..., ndraws = NULL) {
+posterior_epred.gibbsite_sample <- function(object, f, ..., ndraws = NULL) {
   check_needed(f = "a function of a draw")
   values_of_draws(
     object, f, list(...), ndraws, "f", rlang::current_env()
@@ -220,11 +211,7 @@ posterior_epred.mh_sample <- function(object, f, ..., ndraws = NULL) {
 
 #' @rdname mh-predict
 #' @export
-posterior_epred.gibbs_sample <- posterior_epred.mh_sample
-
-#' @rdname mh-predict
-#' @export
-posterior_predict.mh_sample <- function(object, f, ..., ndraws = NULL) {
+posterior_predict.gibbsite_sample <- function(object, f, ..., ndraws = NULL) {
   call <- rlang::current_env()
   check_needed(f = "a function that draws new data, given a draw")
   check_unlocked(call)
@@ -233,11 +220,7 @@ posterior_predict.mh_sample <- function(object, f, ..., ndraws = NULL) {
 
 #' @rdname mh-predict
 #' @export
-posterior_predict.gibbs_sample <- posterior_predict.mh_sample
-
-#' @rdname mh-predict
-#' @export
-log_lik.mh_sample <- function(object, log_lik, ..., ndraws = NULL) {
+log_lik.gibbsite_sample <- function(object, log_lik, ..., ndraws = NULL) {
   if (has_short_names()) return(with_whole_names())
   check_needed(log_lik = "a function of a draw: the log-likelihood of each
                           observation")
@@ -248,30 +231,18 @@ log_lik.mh_sample <- function(object, log_lik, ..., ndraws = NULL) {
 
 #' @rdname mh-predict
 #' @export
-log_lik.gibbs_sample <- log_lik.mh_sample
-
-#' @rdname mh-predict
-#' @export
-loo.mh_sample <- function(x, log_lik, ...) {
+loo.gibbsite_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  values <- log_lik.mh_sample(x, log_lik, ...)
+  values <- log_lik.gibbsite_sample(x, log_lik, ...)
   loo::loo(values, r_eff = relative_efficiency(x, values))
 }
 
 #' @rdname mh-predict
 #' @export
-loo.gibbs_sample <- loo.mh_sample
-
-#' @rdname mh-predict
-#' @export
-waic.mh_sample <- function(x, log_lik, ...) {
+waic.gibbsite_sample <- function(x, log_lik, ...) {
   if (has_short_names()) return(with_whole_names())
-  loo::waic(log_lik.mh_sample(x, log_lik, ...))
+  loo::waic(log_lik.gibbsite_sample(x, log_lik, ...))
 }
-
-#' @rdname mh-predict
-#' @export
-waic.gibbs_sample <- waic.mh_sample
 
 #' @rdname mh-predict
 #' @export
@@ -308,12 +279,9 @@ plot.function_band <- function(x, ...) {
 # ---- Hints -------------------------------------------------------------------
 
 #' @exportS3Method
-model_hints.mh_model <- function(model) {
+model_hints.user_model <- function(model) {
   utils::modifyList(NextMethod(), list(
     pp_check = "Draw replicated data by {.code posterior_predict(object, f)},
       and give them to {.fn bayesplot::ppc_dens_overlay}."
   ))
 }
-
-#' @exportS3Method
-model_hints.gibbs_sample_model <- model_hints.mh_model

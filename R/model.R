@@ -30,7 +30,7 @@
 new_model <- function(class, name, title, headline, data, prior, nobs, columns,
                       ..., data_part = "data", given = given_words(),
                       arguments_at = NULL, independent = FALSE, cures = NULL,
-                      fit_class = name) {
+                      fit_class = fit_classes(name)) {
   model <- structure(
     list(
       name = name, title = title, headline = headline, data = data,
@@ -39,7 +39,7 @@ new_model <- function(class, name, title, headline, data, prior, nobs, columns,
       columns = columns, independent = independent, cures = cures,
       fit_class = fit_class, ...
     ),
-    class = c(class, "gibbsite_model")
+    class = with_parents(c(class, "gibbsite_model"))
   )
   model$data_hash <- model_hash(model)
   model
@@ -644,33 +644,54 @@ with_renewed_prior <- function(model) {
   model
 }
 
-# The model with the classes of this version: earlier ones had "logit_model",
-# and their fits of regressions were not "gibbsite_regression".
+# Classes that models share, by the first class of the model. They stand after
+# it.
+model_parents <- list(
+  gmm_model = "mixture_model", gmm_unknown_model = "mixture_model",
+  mh_model = "user_model", gibbs_sample_model = "user_model",
+  hlm_binomial_model = c("hlm_trials_model", "stored_groups_model"),
+  hlm_crossed_binomial_model = "hlm_trials_model",
+  hlm_t_model = c("stored_groups_model", "no_evidence_model"),
+  hlm_crossed_t_model = "no_evidence_model",
+  hlm_count_model = "no_evidence_model",
+  hlm_ordinal_model = "no_evidence_model",
+  hlm_categorical_model = "no_evidence_model"
+)
+
+with_parents <- function(classes) {
+  parents <- model_parents[[classes[[1L]]]]
+  c(classes[[1L]], parents, setdiff(classes[-1L], parents))
+}
+
+# The classes of the fits that the function of this name makes.
+fit_classes <- function(name) {
+  c(name, switch(name,
+    mh_sample = , gibbs_sample = "gibbsite_sample",
+    gibbs_ordinal = ,
+    gibbs_categorical = c("gibbsite_categories", "gibbsite_regression"),
+    laplace_logistic = c("gibbsite_regression", "gibbsite_laplace"),
+    gibbs_lm = , gibbs_hlm = , gibbs_logistic = ,
+    gibbs_count = "gibbsite_regression"
+  ))
+}
+
+# A model of an earlier version, with the classes of this one: there was a
+# "logit_model", and fits of regressions and samples had no class in common.
 current_model <- function(model) {
   if (!inherits(model, "gibbsite_model")) {
     return(model)
   }
   model <- with_renewed_prior(model)
-  if ("gibbsite_regression" %in% model$fit_class) {
-    return(model)
-  }
   class(model)[class(model) == "logit_model"] <- "logistic_model"
-  if (!is.null(model_response(model))) {
-    model$fit_class <- c(
-      intersect("gibbsite_imputed", model$fit_class),
-      regression_class(model$name)
-    )
+  class(model) <- with_parents(class(model))
+  classes <- fit_classes(model$name)
+  imputed <- intersect("gibbsite_imputed", model$fit_class)
+  if (length(classes) > 1L &&
+        !identical(model$fit_class, c(imputed, classes))) {
+    model$fit_class <- c(imputed, classes)
     if (!is.null(model$imputed)) {
       model$imputed$models <- lapply(model$imputed$models, current_model)
     }
   }
   model
-}
-
-# The classes of the fits of a regression, by the name of its function.
-regression_class <- function(name) {
-  c(
-    name, if (name == "laplace_logistic") "gibbsite_laplace",
-    "gibbsite_regression"
-  )
 }

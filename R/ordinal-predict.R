@@ -52,7 +52,7 @@
 #' predict(fit, new, type = "class")
 #' dim(posterior_epred(fit, new))
 #' @export
-predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
+predict.gibbsite_categories <- function(object, newdata = NULL, type = NULL,
                                   interval = c("none", "mean", "prediction"),
                                   level = 0.95, offset = NULL, weights = NULL,
                                   trials = NULL, ..., re_formula = NULL,
@@ -83,10 +83,6 @@ predict.gibbs_ordinal <- function(object, newdata = NULL, type = NULL,
   }
   if (is.null(newdata)) as_excluded_rows(model, out) else out
 }
-
-#' @rdname predict.gibbs_ordinal
-#' @export
-predict.gibbs_categorical <- predict.gibbs_ordinal
 
 check_category_interval <- function(interval, response, call) {
   interval <- check_interval(interval, call)
@@ -249,9 +245,9 @@ as_excluded_rows <- function(model, x) {
   stats::napredict(model$frame$na.action, x)
 }
 
-#' @rdname predict.gibbs_ordinal
+#' @rdname predict.gibbsite_categories
 #' @export
-augment.gibbs_ordinal <- function(x, data = NULL, newdata = NULL,
+augment.gibbsite_categories <- function(x, data = NULL, newdata = NULL,
                                   conf.level = 0.95, ..., offset = NULL,
                                   re_formula = NULL,
                                   allow_new_levels = FALSE) {
@@ -270,7 +266,3 @@ augment.gibbs_ordinal <- function(x, data = NULL, newdata = NULL,
   )
   beside_data(prediction, model, data, newdata, call)
 }
-
-#' @rdname predict.gibbs_ordinal
-#' @export
-augment.gibbs_categorical <- augment.gibbs_ordinal

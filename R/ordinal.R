@@ -56,7 +56,7 @@
 #'
 #' @section Predictions:
 #' `predict(type = "response")`, `fitted()` and [posterior_epred()] have a
-#' probability for each category: see [predict.gibbs_ordinal()].
+#' probability for each category: see [predict.gibbsite_categories()].
 #'
 #' @section Starting values:
 #' An entry of `inits` is a list with `coefficients`, `thresholds`, which
@@ -77,8 +77,8 @@
 #' @param ... Not used: an argument that is not known is an error.
 #' @return An object of class `gibbs_ordinal`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [summary.gibbsite_fit()], [predict.gibbs_ordinal()],
-#'   [plot.gibbsite_regression()], [coef.gibbsite_regression()],
+#'   [summary.gibbsite_fit()], [predict.gibbsite_categories()],
+#'   [plot.gibbsite_regression()], [coef.gibbsite_fit()],
 #'   [log_lik.gibbsite_regression()].
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised

@@ -65,7 +65,7 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
     } else {
       c(class, trait)
     },
-    name = name, fit_class = regression_class(name), title = title,
+    name = name, title = title,
     headline = paste0(
       title, ": ", paste(c(
         counts,

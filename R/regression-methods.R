@@ -48,7 +48,7 @@ predictor_coefficients.default <- function(model, fit) {
   colMeans(coefficient_draws(fit))
 }
 
-#' Estimates, fitted values and data of a regression
+#' Estimates, fitted values and data of a regression; estimates of your own model
 #'
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
 #' posterior covariance matrix, `confint()` central posterior intervals and
@@ -56,8 +56,15 @@ predictor_coefficients.default <- function(model, fit) {
 #' of an observation of weight 1 (1 with known standard errors; of t errors it is
 #' the scale). With groups
 #' `coef()` are the coefficients of each group, see [fixef.gibbsite_regression],
-#' and `confint()` has all parameters. (For [laplace_logistic()] see
-#' [coef.gibbsite_laplace()].)
+#' and `confint()` has all parameters. Fits of [mh_sample()] and
+#' [gibbs_sample()] have these estimates of the parameters that were kept.
+#'
+#' Of [laplace_logistic()] and [laplace()] `coef()` is the mode of the posterior
+#' (MAP), `vcov()` the covariance matrix \eqn{\Sigma}{Sigma}, the inverse of the
+#' negative Hessian of the log density there, and `confint()` has central
+#' intervals of the normal approximation; with `correct = "importance"` their
+#' ends are quantiles of the draws. Mode and covariance can serve as the start
+#' and the proposal of another sampler.
 #'
 #' `fitted()` are the expected responses or probabilities of success,
 #' `predict(fit, type = "response")`. `residuals()` are the differences between
@@ -82,8 +89,8 @@ predictor_coefficients.default <- function(model, fit) {
 #' `loo()`. Its `deviance()` and `df.residual()` are also those of
 #' [stats::glm()], at the mode.
 #'
-#' @param object,formula,x A fit of [gibbs_lm()], [gibbs_hlm()],
-#'   [gibbs_logistic()] or [laplace_logistic()].
+#' @param object,formula,x A fit of a regression; for `coef()`, `vcov()` and
+#'   `confint()` also one of [laplace()], [mh_sample()] or [gibbs_sample()].
 #' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
@@ -129,53 +136,53 @@ interval_table <- function(object, parm, level, interval, call) {
 }
 
 #' @rdname regression-data
+#' @importFrom stats coef
 #' @export
-coef.gibbsite_regression <- function(object, ...) {
+coef.gibbsite_fit <- function(object, ...) {
+  model <- model_with_coefficients(object)
   check_no_more(...)
-  predictor_coefficients(fit_part(object, "model"), object)
+  if (inherits(model, "laplace_model")) {
+    return(laplace_mode(model))
+  }
+  predictor_coefficients(model, object)
 }
 
 #' @rdname regression-data
+#' @importFrom stats vcov
 #' @export
-vcov.gibbsite_regression <- function(object, ...) {
+vcov.gibbsite_fit <- function(object, ...) {
+  model <- model_with_coefficients(object)
   check_no_more(...)
+  if (inherits(model, "laplace_model")) {
+    return(laplace_covariance(model))
+  }
   stats::cov(coefficient_draws(object))
 }
 
 #' @rdname regression-data
+#' @importFrom stats confint
 #' @export
-confint.gibbsite_regression <- function(object, parm, level = 0.95, ...) {
+confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
+  model_with_coefficients(
+    object, "{.fn posterior_interval} has intervals of its quantities."
+  )
   check_no_more(...)
   interval_table(
     object, parm, level, parameter_interval, rlang::current_env()
   )
 }
 
-# Of one's own model: of all parameters that were kept.
-
-#' @rdname mh-predict
-#' @export
-coef.mh_sample <- coef.gibbsite_regression
-
-#' @rdname mh-predict
-#' @export
-coef.gibbs_sample <- coef.gibbsite_regression
-
-#' @rdname mh-predict
-#' @export
-vcov.mh_sample <- vcov.gibbsite_regression
-
-#' @rdname mh-predict
-#' @export
-vcov.gibbs_sample <- vcov.gibbsite_regression
-
-#' @rdname mh-predict
-#' @export
-confint.mh_sample <- confint.gibbsite_regression
-
-#' @rdname mh-predict
-#' @export
-confint.gibbs_sample <- confint.gibbsite_regression
+# The model of a regression, of a normal approximation or of one's own
+# distribution; fits of other models have no coefficients.
+model_with_coefficients <- function(fit, hints = coefficients_hint,
+                                    call = rlang::caller_env()) {
+  model <- fit_part(fit, "model")
+  if (!inherits(model, c("user_model", "laplace_model")) &&
+        is.null(model_response(model))) {
+    abort_no_answer(fit, "coefficients", hints, "object", call)
+  }
+  model
+}
 
 #' @rdname regression-data
 #' @importFrom stats sigma
@@ -312,6 +319,10 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
                                         conf.level = 0.95, ...,
                                         offset = NULL, re_formula = NULL,
                                         allow_new_levels = FALSE) {
+  now <- current_fit(x)
+  if (!is.null(now)) {
+    return(ask_again(now, "augment", match.call(), parent.frame()))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   level <- check_level(conf.level, arg = "conf.level")

@@ -110,10 +110,6 @@ plot.gibbsite_regression <- function(x, type = NULL, variable = NULL,
   invisible(x)
 }
 
-#' @rdname plot.gibbsite_regression
-#' @export
-plot.laplace_logistic <- plot.gibbsite_regression
-
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
 autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
@@ -126,10 +122,6 @@ autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
     rlang::current_env()
   ))
 }
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.laplace_logistic <- autoplot.gibbsite_regression
 
 picture_regression <- function(fit, type, variable, level, variables, groups,
                                per, term, call, ...) {

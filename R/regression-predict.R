@@ -231,7 +231,7 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #'
 #' @param object A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
 #'   [gibbs_count()] or [laplace_logistic()]; of the fits of [gibbs_ordinal()]
-#'   and [gibbs_categorical()] see [predict.gibbs_ordinal()].
+#'   and [gibbs_categorical()] see [predict.gibbsite_categories()].
 #' @param newdata `NULL` for the data of the fit, or new observations: a data
 #'   frame with the formula's variables; for a fit of a matrix, a matrix with
 #'   the same columns, matched by name if both have column names. Variables must
@@ -301,6 +301,10 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
                                         weights = NULL, trials = NULL, ...,
                                         re_formula = NULL,
                                         allow_new_levels = FALSE) {
+  now <- current_fit(object)
+  if (!is.null(now)) {
+    return(ask_again(now, "predict", match.call(), parent.frame()))
+  }
   call <- rlang::current_env()
   check_no_more(...)
   model <- fit_part(object, "model")
@@ -437,10 +441,12 @@ foreign_type_hint <- function(type, known) {
 #' dim(posterior_predict(fit, new))
 #' summary(bayes_R2(fit))
 #' loo(fit)
+#' if (requireNamespace("bayesplot", quietly = TRUE)) pp_check(fit)
 #'
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' dim(posterior_predict(fit, ndraws = 100))
 #' dim(log_lik(fit, by = "group", ndraws = 100))
+#' @aliases pp_check
 #' @name regression-draws
 NULL
 
@@ -600,7 +606,7 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
 }
 
 #' @rdname regression-draws
-#' @exportS3Method bayesplot::pp_check
+#' @rawNamespace S3method(bayesplot::pp_check, gibbsite_regression)
 pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   check_passed_on(...)

@@ -4,6 +4,9 @@
 #' @export
 tidy.gibbsite_regression <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
                                      exponentiate = FALSE, effects = NULL) {
+  if (inherits(x, "gibbsite_laplace")) {
+    return(NextMethod())
+  }
   now <- current_fit(x)
   if (!is.null(now)) {
     return(generics::tidy(

@@ -116,7 +116,7 @@ inits_from_fit <- function(model, fit, chains, call) {
       call = call
     )
   }
-  earlier <- attr(fit, "model")
+  earlier <- fit_part(fit, "model")
   if (!identical(class(earlier), class(model)) ||
         !identical(earlier$columns, model$columns)) {
     abort_argument(

@@ -539,11 +539,8 @@ hostile_bases <- function(o) {
     confint.gibbsite_fit = list(object = o$mh_sample),
     draws_of.gibbs_lda = list(x = o$gibbs_lda, block = "theta"),
     draws_of.gibbsite_fit = list(x = o$gibbs_gmm, block = "mu"),
-    extend.gibbsite_fit = list(
+    extend.default = list(
       object = o$gibbs_bmf, draws = 2, progress = FALSE
-    ),
-    extend.gibbsite_partial = list(
-      object = o$gibbsite_partial, draws = 2, progress = FALSE
     ),
     get_predict.gibbsite_fit = list(
       model = o$gibbsite_regression, newdata = o$cars
@@ -557,22 +554,16 @@ hostile_bases <- function(o) {
       x = o$gibbs_lm, K = 2, seed = 1, progress = FALSE
     ),
     log_lik.gibbs_lda = list(object = o$gibbs_lda, particles = 2),
-    log_lik.gibbs_sample = list(object = o$gibbs_sample, log_lik = first),
-    log_lik.mh_sample = list(object = o$mh_sample, log_lik = first),
-    loo.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
-    loo.mh_sample = list(x = o$mh_sample, log_lik = first),
+    log_lik.gibbsite_sample = list(object = o$mh_sample, log_lik = first),
+    loo.gibbsite_sample = list(x = o$mh_sample, log_lik = first),
     loo_moment_match.gibbsite_fit = list(
       x = o$gibbs_lm, loo = suppressWarnings(loo::loo(o$gibbs_lm))
     ),
-    posterior_epred.gibbs_sample = list(object = o$gibbs_sample, f = first),
     nuts_params.mh_sample = list(object = o$nuts),
-    posterior_epred.mh_sample = list(object = o$mh_sample, f = first),
-    posterior_predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
-    posterior_predict.mh_sample = list(object = o$mh_sample, f = first),
-    predict.gibbs_sample = list(object = o$gibbs_sample, f = first),
-    predict.mh_sample = list(object = o$mh_sample, f = first),
-    waic.gibbs_sample = list(x = o$gibbs_sample, log_lik = first),
-    waic.mh_sample = list(x = o$mh_sample, log_lik = first),
+    posterior_epred.gibbsite_sample = list(object = o$mh_sample, f = first),
+    posterior_predict.gibbsite_sample = list(object = o$mh_sample, f = first),
+    predict.gibbsite_sample = list(object = o$mh_sample, f = first),
+    waic.gibbsite_sample = list(x = o$mh_sample, log_lik = first),
     predict.pmf_fold = list(
       object = o$pmf_fold, newdata = data.frame(user = "new", item = 1:2)
     ),
@@ -926,18 +917,12 @@ callable <- c("variadic", "forged_density")
 # By argument, or by function and argument: the values that are valid. All
 # others must raise an error.
 taken_values <- list(
-  log_lik.gibbs_sample.log_lik = "forged_density",
-  log_lik.mh_sample.log_lik = callable,
-  loo.gibbs_sample.log_lik = "forged_density",
-  loo.mh_sample.log_lik = callable,
-  waic.gibbs_sample.log_lik = "forged_density",
-  waic.mh_sample.log_lik = callable,
-  posterior_epred.gibbs_sample.f = "forged_density",
-  posterior_epred.mh_sample.f = callable,
-  posterior_predict.gibbs_sample.f = "forged_density",
-  posterior_predict.mh_sample.f = callable,
-  predict.gibbs_sample.f = "forged_density",
-  predict.mh_sample.f = callable,
+  log_lik.gibbsite_sample.log_lik = callable,
+  loo.gibbsite_sample.log_lik = callable,
+  waic.gibbsite_sample.log_lik = callable,
+  posterior_epred.gibbsite_sample.f = callable,
+  posterior_predict.gibbsite_sample.f = callable,
+  predict.gibbsite_sample.f = callable,
   log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
   biases = "true", center = "true", conf.int = "true", debug = "true",
   evaluate = "true", exponentiate = "true",

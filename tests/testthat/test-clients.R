@@ -367,3 +367,8 @@ test_that("tidytext gives the same topics of the fit and of topicmodels", {
     )
   }
 })
+
+test_that("pp_check() is found once the package is attached", {
+  skip_if_not_installed("bayesplot")
+  expect_identical(gibbsite::pp_check, bayesplot::pp_check)
+})

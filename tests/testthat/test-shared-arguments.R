@@ -45,7 +45,7 @@ test_that("the shared arguments have one order in every function", {
   }
   functions <- all_functions()
   running <- shared_order[match("draws", shared_order):length(shared_order)]
-  for (name in c("extend.gibbsite_fit", "resume", "compare_k", "sbc",
+  for (name in c("extend.default", "resume", "compare_k", "sbc",
                  "geweke_joint", "prior_predict", "kfold.gibbsite_fit")) {
     given <- setdiff(names(formals(functions[[name]])), "log_density")
     expect_identical(

@@ -402,3 +402,66 @@ test_that("regressions of earlier classes are continued", {
     coef(suppressWarnings(extend(old$logistic, 10, progress = FALSE)))
   )
 })
+
+# As an earlier version saved it: without the classes that models and fits of
+# several functions share.
+without_parents <- function(fit) {
+  model <- attr(fit, "model")
+  parents <- c(
+    unlist(gibbsite:::model_parents), "gibbsite_sample", "gibbsite_categories"
+  )
+  class(model) <- setdiff(class(model), parents)
+  model$fit_class <- setdiff(model$fit_class, parents)
+  attr(fit, "model") <- model
+  class(fit) <- setdiff(class(fit), parents)
+  fit
+}
+
+test_that("fits saved without the classes that several share are read", {
+  short <- list(draws = 30, burnin = 10, chains = 1, seed = 1)
+  run <- function(f, ...) quietly(do.call(f, c(list(...), short)))
+  quarter <- function(p) p[["x"]] / 4
+  shared <- list(
+    coef = coef, vcov = vcov, "confint" = confint,
+    summary = function(fit) as.data.frame(summary(fit)),
+    more = function(fit) coda::as.mcmc.list(quietly(extend(fit, 5)))
+  )
+  own <- list(
+    mean = function(fit) predict(fit, quarter),
+    each = function(fit) posterior_epred(fit, quarter)
+  )
+  rows <- list(
+    mean = function(fit) predict(fit, type = "response"),
+    by_row = augment,
+    draws = function(fit) withr::with_seed(1, posterior_predict(fit))
+  )
+  mixture <- list(
+    loo = function(fit) suppressWarnings(loo(fit))$estimates,
+    rows = function(fit) predict(fit)
+  )
+  normal <- function(x) -x[["x"]]^2 / 2
+  cars <- transform(mtcars, gear = ordered(gear), cyl = factor(cyl))
+  grouped <- am ~ wt + (1 | cyl)
+  cases <- list(
+    list(run(mh_sample, normal, c(x = 0)), c(shared, own)),
+    list(run(gibbs_sample, list(x = function(s) rnorm(1)), init = list(x = 0)),
+         c(shared, own)),
+    list(run(gibbs_ordinal, gear ~ wt, cars), c(shared, rows)),
+    list(run(gibbs_logistic, grouped, cars), c(shared, rows)),
+    list(run(gibbs_hlm, mpg ~ wt + (1 | cyl), cars, errors = "t"),
+         c(shared, rows)),
+    list(run(gibbs_gmm, faithful, 2), c(shared["more"], mixture)),
+    list(run(gibbs_gmm, faithful[1:40, ], "unknown"), mixture["rows"])
+  )
+  for (case in cases) {
+    fit <- case[[1]]
+    old <- without_parents(fit)
+    expect_false(inherits(old, "gibbsite_sample"))
+    for (name in names(case[[2]])) {
+      answer <- case[[2]][[name]]
+      expect_identical(answer(old), answer(fit), label = paste(
+        class(fit)[[1]], name
+      ))
+    }
+  }
+})
