@@ -423,7 +423,8 @@ new_attempts <- function(log) {
   calls <- 0
   errors <- 0
   call <- function(name, arguments) {
-    writeLines(paste(name, substr(deparse(arguments)[1], 1, 200)), lines)
+    first <- deparse(arguments, nlines = 1)[1]
+    writeLines(paste(name, substr(first, 1, 200)), lines)
     flush(lines)
     calls <<- calls + 1
     # a call that stops half-way may leave another stream

@@ -153,10 +153,19 @@ remember <- function(name) {
 # The scale of a mixture's default prior: it takes longer than a short run.
 remember("within_covariance")
 
-# Suppresses only the warning that short chains have not converged.
+# Suppresses only the warning that short chains have not converged. In this
+# process its words are not put together, which would take a tenth of the suite.
 quietly <- function(code) {
+  local_object("warn_gibbsite", function(message, class, ...,
+                                         envir = rlang::caller_env()) {
+    if (!"convergence" %in% class) {
+      spoken_warning(message, class, ..., envir = envir)
+    }
+  })
   suppressWarnings(code, classes = "gibbsite_warning_convergence")
 }
+
+spoken_warning <- asNamespace("gibbsite")$warn_gibbsite
 
 # One chain of a few draws.
 brief <- function(sampler, ...) {

@@ -403,7 +403,7 @@ test_that("the density of a scale has the Jacobian of its move", {
 # ---- conditional modes -------------------------------------------------------
 
 test_that("each block goes to its conditional mode", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(16)
   for (kind in bmf_kinds_tested) {
     model <- tiny_bmf(kind, 5, 6, 2, 25, biases = TRUE)

@@ -450,7 +450,7 @@ test_that("held_out() and augment() take new users with features", {
 })
 
 test_that("pairs of a new user and a new item have the exact moments", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   made <- made_with_features()
   items <- matrix(rnorm(22), 11, dimnames = list(1:11, NULL))

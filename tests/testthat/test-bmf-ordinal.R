@@ -513,6 +513,7 @@ test_that("what the model cannot take is an error", {
 })
 
 test_that("factors of new users given ordinal ratings, by quadrature", {
+  skip_unless_extended()
   made <- withr::with_seed(2, sim_bmf(30, 12, rank = 1, share = 0.6))
   for (link in c("ordinal", "probit")) {
     cuts <- if (link == "probit") 0 else c(-1, 0.3, 1)

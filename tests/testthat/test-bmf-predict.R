@@ -125,7 +125,7 @@ test_that("interval ends are the quantiles of the draws' mixture", {
 })
 
 test_that("pairs predicted together and one by one are the same to the bit", {
-  skip_long()
+  skip_unless_extended()
   fit <- short_bmf(biases = TRUE)
   pairs <- data.frame(
     user = c("a", "b", "new", "c", "y"), item = c(10, 20, 30, 11, 150)

@@ -85,7 +85,7 @@ test_that("a range changes predictions and not the posterior", {
 })
 
 test_that("all predictions are of the clipped rating", {
-  skip_long()
+  skip_unless_extended()
   n <- fast_or(20, 40)
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))

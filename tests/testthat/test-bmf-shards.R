@@ -22,6 +22,7 @@ longer_bmf <- function(ratings, ...) {
 }
 
 test_that("any division of the rows gives the fit of one machine", {
+  skip_unless_extended()
   made <- shared_data()
   cases <- list(
     list(), list(biases = TRUE), list(center = FALSE),
@@ -130,6 +131,7 @@ test_that("a fit of shared ratings answers as that of one machine", {
 })
 
 test_that("workers read files of ratings", {
+  skip_unless_extended()
   cl <- small_cluster(2)
   made <- shared_data()
   folder <- withr::local_tempdir()
@@ -150,6 +152,7 @@ test_that("workers read files of ratings", {
 })
 
 test_that("a worker is killed in a sweep, and the run goes on from disk", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   withr::local_options(
@@ -180,6 +183,7 @@ test_that("a worker is killed in a sweep, and the run goes on from disk", {
 })
 
 test_that("Ctrl-C in a sweep returns the draws so far", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   withr::local_options(

@@ -671,7 +671,7 @@ test_that("intervals cover what they promise under the other priors", {
 # ---- real data -------------------------------------------------------------
 
 test_that("lecturers' ratings are predicted better than by their means", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   data(InstEval, package = "lme4", envir = environment())
   # one student in eight, to be quick

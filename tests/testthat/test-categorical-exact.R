@@ -151,7 +151,7 @@ test_that("one sweep leaves the joint distribution invariant", {
   skip_long()
   withr::local_seed(12)
   expect_kept_by_sweep(
-    category_joint_models(), category_quantities, fast_or(500, 4000)
+    category_joint_models(), category_quantities, fast_or(250, 4000)
   )
 })
 

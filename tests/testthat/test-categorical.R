@@ -28,7 +28,7 @@ test_that("default calls converge, and the posterior is near multinom()'s", {
 })
 
 test_that("a category apart from the others is reached", {
-  skip_long()
+  skip_unless_extended()
   # setosa is separated: the prior alone bounds its distance
   fit <- gibbs_categorical(
     Species ~ Petal.Length, iris, logistic_prior(4), seed = 1, progress = FALSE

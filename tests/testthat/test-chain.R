@@ -140,6 +140,7 @@ test_that("a fit without its data is continued with them, and with no others", {
 })
 
 test_that("a fit is continued in another session", {
+  skip_unless_extended()
   skip_unless_processes()
   fits <- list(
     short_gmm(20), short_gmm(20, thin = 3, keep = "z"),

@@ -32,7 +32,7 @@ test_that("a run that was killed is resumed to the same bits", {
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
     slow_from(0, 5, "started")
-    probe(draws = 10000, checkpoint = "run")
+    probe(draws = 4000, checkpoint = "run")
   }))
   ruled <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0)
@@ -46,7 +46,7 @@ test_that("a run that was killed is resumed to the same bits", {
     expect_identical(end_of(one), -9L)
   }
   fit <- resumed(file_in(child, "run"))
-  expect_true(identical_fit(fit, quietly(probe(draws = 10000))))
+  expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
   rule <- until(rhat = 1.01, ess = 4000, every = 1000)
   fit <- resumed(file_in(ruled, "run"))
   whole <- quietly(probe(draws = 1000, stop_when = rule))

@@ -26,7 +26,7 @@ two_compared <- once(function() {
 })
 
 test_that("mixtures are compared by log evidence, and loo is beside it", {
-  skip_long()
+  skip_unless_extended()
   most <- fast_or(2, 3)
   fits <- mixtures()
   found <- fast_or(two_compared(), hushed(compare_k(fits, seed = 2)))
@@ -50,7 +50,7 @@ test_that("mixtures are compared by log evidence, and loo is beside it", {
 })
 
 test_that("topics are compared by the same halves of held-out documents", {
-  skip_long()
+  skip_unless_extended()
   fits <- topics()
   found <- hushed(compare_k(one = fits[[1]], three = fits[[2]], folds = 3,
                             seed = 2))
@@ -115,7 +115,7 @@ test_that("ranks are compared by held-out ratings", {
 })
 
 test_that("a comparison is the same for a seed, wherever its chains run", {
-  skip_long()
+  skip_unless_extended()
   fits <- factors()
   withr::local_seed(1)
   before <- .Random.seed
@@ -292,7 +292,7 @@ test_that("log densities are left out where fits do not have the same kind", {
 })
 
 test_that("names and users without ratings are no part of the data", {
-  skip_long()
+  skip_unless_extended()
   x <- unname(as.matrix(faithful[1:90, ]))
   named <- x
   dimnames(named) <- list(paste("row", seq_len(nrow(x))), c("a", "b"))

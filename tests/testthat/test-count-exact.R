@@ -130,7 +130,7 @@ test_that("Poisson posteriors are those of quadrature", {
 })
 
 test_that("negative binomial posteriors are those of quadrature", {
-  skip_long()
+  skip_unless_extended()
   cases <- list(
     zeros = list(y = c(0, 0, 0), o = c(0, 1, -1), w = c(-60, 40)),
     few = list(y = c(0, 1, 9, 2), o = c(0, 0.5, 0, 1), w = c(-30, 30)),

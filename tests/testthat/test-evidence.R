@@ -407,7 +407,7 @@ bars_evidence <- function(y, one, two, v = rep(1, length(y)), known = FALSE) {
 }
 
 test_that("several bars have the evidence of quadrature over the variances", {
-  skip_long()
+  skip_unless_extended()
   d <- bars_grid()
   cases <- list(
     crossed = list(y ~ 1 + (1 | a) + (1 | b), d$b),
@@ -818,7 +818,7 @@ test_that("errors of a few temperatures are as large as the standard error", {
 })
 
 test_that("temperatures that do not help are told of", {
-  skip_long()
+  skip_unless_extended()
   # each chain stays in its mode, also at the higher temperature
   stays <- quick(mh_sample, function(x) {
     log(0.2 * dnorm(x, -30) + 0.8 * dnorm(x, 30))

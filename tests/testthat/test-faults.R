@@ -25,6 +25,7 @@ test_that("a run that is killed at any time goes on or begins anew", {
 })
 
 test_that("a run that is killed while it writes does too", {
+  skip_unless_extended()
   with_faults()
   # from before the first file to after the first checkpoint
   for (n in seq(1, 60, by = fast_or(20, 3))) {
@@ -34,6 +35,7 @@ test_that("a run that is killed while it writes does too", {
 })
 
 test_that("Ctrl-C at any time returns what is there", {
+  skip_unless_extended()
   with_faults()
   for (sampler in fast_or("gmm", c("gmm", "gibbs_sample"))) {
     expect_survived(interrupted_at_any_time(
@@ -46,12 +48,14 @@ test_that("Ctrl-C at any time returns what is there", {
 })
 
 test_that("a disk that is full takes nothing", {
+  skip_unless_extended()
   with_faults()
   expect_survived(survives_full_disk("gmm", 32))
   expect_survived(survives_limit("mh", 8))
 })
 
 test_that("of two runs in one directory one wins, the other is told of it", {
+  skip_unless_extended()
   with_faults()
   for (resuming in fast_or(TRUE, c(FALSE, TRUE))) {
     expect_survived(one_of_two_wins("gmm", resuming))
@@ -59,6 +63,7 @@ test_that("of two runs in one directory one wins, the other is told of it", {
 })
 
 test_that("workers that are lost, and workers that have lost their parent", {
+  skip_unless_extended()
   with_faults()
   expect_survived(survives_lost_worker("gmm", "multicore"))
   expect_survived(leaves_long_round("gmm", "multicore"))

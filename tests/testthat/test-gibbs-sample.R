@@ -317,7 +317,7 @@ regression_means <- function() {
 }
 
 test_that("linear regression has the means that quadrature gives", {
-  skip_long()
+  skip_unless_extended()
   n <- fast_or(1500, 5000)
   fit <- sampled(regression$conditionals, regression$init, draws = n,
                  burnin = 100, chains = 4, x = regression$x, y = regression$y)
@@ -423,6 +423,7 @@ for (scan in c("systematic", "random")) {
 }
 
 test_that("a fit is continued in another session, and resumed when killed", {
+  skip_unless_extended()
   skip_unless_processes()
   folder <- withr::local_tempdir()
   saveRDS(sampled(draws = 20), file.path(folder, "fit.rds"))
@@ -480,6 +481,7 @@ test_that("an interrupt inside a conditional leaves a fit that goes on", {
 })
 
 test_that("globals and attached packages reach other sessions", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   old <- future::plan(future::multisession, workers = 2)

@@ -355,7 +355,7 @@ test_that("the core is its twin, draw for draw", {
 })
 
 test_that("the core is its twin over several chunks and threads", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(24)
   for (form in forms) {
     expect_twin(1100, 2, 3, form, FALSE, sweeps = 5, threads = 2)

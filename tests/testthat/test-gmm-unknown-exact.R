@@ -135,7 +135,7 @@ partition_scores <- function(model, draws = fast_or(1500, 4000), chains = 4,
 }
 
 test_that("partition and k have their exact posterior", {
-  skip_long()
+  skip_unless_extended()
   x <- matrix(c(-1.2, -0.9, 0.3, 1.8, 2.4), dimnames = list(NULL, "x"))
   for (number in list(
     unknown_k(6), unknown_k(4, "uniform", "static"),

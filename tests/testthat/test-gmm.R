@@ -121,6 +121,7 @@ test_that("z and x do not change what else is drawn", {
 })
 
 test_that("a killed run with missing data is resumed to the same bits", {
+  skip_unless_extended()
   skip_unless_processes()
   child <- start_child(quote({
     options(gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 0.005)
@@ -737,7 +738,7 @@ test_that("a fit by formula is updated, saved, and goes on with its data", {
 })
 
 test_that("a fit goes on with data that are stored or prepared in other ways", {
-  skip_long()
+  skip_unless_extended()
   set.seed(1)
   x <- cbind(a = rnorm(20), b = rnorm(20, 100))
   holes <- x

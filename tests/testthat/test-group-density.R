@@ -219,6 +219,7 @@ test_that("t responses of several modes, and many deviations, are integrated", {
 })
 
 test_that("a fold of groups is the fit without them", {
+  skip_unless_extended()
   d <- group_data()
   fits <- crossed_fits()[c("t", "logit", "negbinomial", "ordered", "two")]
   fits$normal <- group_fit(gibbs_hlm, y ~ x + (1 | a) + (1 | b), d)
@@ -289,7 +290,7 @@ test_that("a factor that a fit does not have is refused", {
 })
 
 test_that("groups within a group that is left out are integrated out with it", {
-  skip_long()
+  skip_unless_extended()
   n <- 60
   d <- withr::with_seed(2, {
     d <- data.frame(school = rep(1:4, each = 15), class = rep(1:3, 20))

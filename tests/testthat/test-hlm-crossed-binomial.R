@@ -131,7 +131,7 @@ test_that("threads and segments never show", {
 })
 
 test_that("estimates of known data are near those of maximum likelihood", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   # 60 people
   data(VerbAgg, package = "lme4", envir = environment())

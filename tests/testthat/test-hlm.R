@@ -69,7 +69,7 @@ test_that("pieces, threads, thinning and extend() give the same bits", {
 })
 
 test_that("threads do not change a draw where they are used", {
-  skip_long()
+  skip_unless_extended()
   data <- withr::with_seed(1, data.frame(
     y = stats::rnorm(20000), x = stats::rnorm(20000), g = rep(1:5000, 4)
   ))
@@ -163,7 +163,7 @@ test_that("log_lik() by group integrates the deviations out", {
 })
 
 test_that("log_lik() by group takes many groups in blocks", {
-  skip_long()
+  skip_unless_extended()
   g <- rep(seq_len(250), times = rep(c(10, 90), 125))
   data <- withr::with_seed(1, data.frame(
     g = g, x = stats::rnorm(length(g)), y = stats::rnorm(length(g)) + g / 100

@@ -479,6 +479,7 @@ test_that("SIGINT in a batch session that returns: nothing is lost", {
 })
 
 test_that("SIGINT in a batch session stops it, the checkpoint written", {
+  skip_unless_extended()
   skip_unless_processes()
   child <- start_child(quote({
     slow_from(0, 60, "mid-run")
@@ -623,6 +624,7 @@ expect_interrupted_well <- function(child) {
 }
 
 test_that("SIGINT with chains in other processes, which work afterwards", {
+  skip_unless_extended()
   skip_unless_processes()
   # both at once: it takes a while to start a pool
   forked <- engine_child(quote(NULL), 2, quote(c(1, 2)))

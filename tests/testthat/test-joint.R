@@ -20,13 +20,12 @@ test_that("samplers pass both tests", {
   skip_long()
   cases <- joint_cases_of_all()
   sampler <- vapply(cases, `[[`, "", "sampler")
-  first <- !duplicated(sampler)
-  # in the files of their models: one sweep leaves the joint distribution as it
-  # is
-  swept <- fast_or(c("gibbs_gmm", "gibbs_hlm", "gibbs_logistic"), character())
-  for (case in cases[first | is_extended()]) {
+  # the files of the models test that one sweep leaves the joint distribution as
+  # it is
+  fast <- sampler %in% c("gibbs_lm", "gibbs_count", "mh_sample")
+  for (case in cases[fast & !duplicated(sampler) | is_extended()]) {
     label <- paste(case$sampler, case$option)
-    if (case$joint && !case$sampler %in% swept) {
+    if (case$joint) {
       joint <- check_case(geweke_joint, case, n = fast_or(8, 60))
       expect_gt(smallest_p(joint), 1e-4, label = label)
     }
@@ -50,7 +49,7 @@ test_that("mistakes of a user are found", {
 })
 
 test_that("mistakes of a sampler are found", {
-  skip_long()
+  skip_unless_extended()
   fit <- gibbs_lm(dist ~ speed, datasets::cars[1:12, ], proper_line,
                   draws = 200, burnin = 30, seed = 1, progress = FALSE)
   n <- fast_or(100, 400)
@@ -95,7 +94,7 @@ test_that("a p-value of uniform ranks is one", {
 })
 
 test_that("simulations are a run like any other", {
-  skip_long()
+  skip_unless_extended()
   whole <- line_call(sbc, n = 40, draws = 9, thin = 2)
   part <- line_call(sbc, n = 16, draws = 9, thin = 2)
   expect_true(identical_fit(whole, extend(part, 6, progress = FALSE)))

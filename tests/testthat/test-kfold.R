@@ -649,7 +649,7 @@ test_that("arguments that loo() and waic() do not have are refused", {
 })
 
 test_that("loo_compare() warns of fits of other data", {
-  skip_long()
+  skip_unless_extended()
   known <- function(...) gibbs_lm(..., draws = 200, seed = 1, progress = FALSE)
   raw <- quietly(loo::loo(known(dist ~ speed, cars)))
   logged <- quietly(loo::loo(known(log(dist) ~ speed, cars)))

@@ -1,10 +1,8 @@
 # Every sampler against posteriors that are known without one (helper-known.R).
 
 test_that("posteriors that are known are recovered", {
-  skip_long()
-  cases <- known_cases()
-  first <- !duplicated(vapply(cases, `[[`, "", "sampler"))
-  for (case in cases[first | is_extended()]) {
+  skip_unless_extended()
+  for (case in known_cases()) {
     scores <- known_scores(case$run())
     expect_lt(
       max(abs(scores$z)), 4.5, label = paste(case$sampler, case$option)

@@ -233,7 +233,7 @@ run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
 }
 
 test_that("threads, segments and thinning never show", {
-  skip_long()
+  skip_unless_extended()
   for (method in lda_test_methods) {
     for (case in fast_or(
       c("lists", "wide"), c("lists", "both", "seeded", "wide")

@@ -255,7 +255,7 @@ test_that("an interrupted run has the numbers of a whole one", {
 })
 
 test_that("numbers begin anew with the draws", {
-  skip_long()
+  skip_unless_extended()
   rule <- until(rhat = 1.0001, ess = 1e5, every = 10, max_draws = 80)
   whole <- stopped_lda(Inf, 10, 0, rule)
   expect_gt(attr(whole, "running")$burnin, 0)

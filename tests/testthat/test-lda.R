@@ -283,7 +283,7 @@ test_that("new documents are folded in", {
 })
 
 test_that("held-out perplexity is near that of the truth", {
-  skip_long()
+  skip_unless_extended()
   set.seed(12)
   n <- fast_or(60, 200)
   new <- sim_lda(n, 3, 30, 60, alpha = 0.2)
@@ -453,6 +453,7 @@ test_that("errors name the argument and the way out", {
 })
 
 test_that("new documents can be left by an interrupt", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   fit <- short_lda(10)

@@ -640,7 +640,7 @@ errors_of_corrected <- function(case, truth, seeds) {
 }
 
 test_that("corrected values err as much as they say", {
-  skip_long()
+  skip_unless_extended()
   seeds <- 1:25
   tiny_p <- 1e-5
   most <- qchisq(tiny_p, length(seeds), lower.tail = FALSE)

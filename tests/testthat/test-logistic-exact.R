@@ -288,7 +288,7 @@ test_that("a warm start on some of the rows does not show", {
 # ---- many columns ------------------------------------------------------------
 
 test_that("with many columns the twin finds the same mode", {
-  skip_long()
+  skip_unless_extended()
   for (matrix_prior in fast_or(TRUE, c(FALSE, TRUE))) {
     problem <- withr::with_seed(46, logistic_problem(
       420, 260, counts = matrix_prior, weighted = TRUE, offset = TRUE,

@@ -31,7 +31,7 @@ test_that("default calls converge, also where data are separated or few", {
 })
 
 test_that("rare successes and many trials do not slow the chains", {
-  skip_long()
+  skip_unless_extended()
   rare <- withr::with_seed(1, {
     x <- stats::rnorm(3000)
     data.frame(x = x, y = stats::rbinom(3000, 1, stats::plogis(-6 + x / 2)))

@@ -58,7 +58,7 @@ test_that("a sparse chain has the answers of the dense one", {
 })
 
 test_that("large sparse equations are solved by both ways", {
-  skip_long()
+  skip_unless_extended()
   # a ring of this length has slow iterations: it is decomposed
   slow <- markov_chain(ring(2000))
   p <- slow$transition

@@ -265,7 +265,7 @@ test_that("a normal of condition 1e4 in 100 dimensions takes 1,000 draws", {
 })
 
 test_that("the funnel's and the eight schools' moments are right", {
-  skip_long()
+  skip_unless_extended()
   # v ~ N(0, 9), x_j = exp(v / 2) e_j
   fit <- short_mh(
     function(z) -0.5 * sum(z^2) - 0.5 * (z[[1]]^2 / 9 - z[[1]]^2), rep(0.1, 10),
@@ -311,7 +311,7 @@ test_that("the funnel's and the eight schools' moments are right", {
 })
 
 test_that("bounds and blocks leave the posterior exact", {
-  skip_long()
+  skip_unless_extended()
   log_density <- function(x) {
     stats::dgamma(x[1], 2.5, log = TRUE) +
       stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)

@@ -181,7 +181,7 @@ test_that("slices within gibbs_sample() leave the posterior exact", {
 })
 
 test_that("bounds leave the posterior exact", {
-  skip_long()
+  skip_unless_extended()
   log_density <- function(x) {
     stats::dgamma(x[1], 2.5, log = TRUE) +
       stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)
@@ -308,7 +308,7 @@ test_that("the trace has the point after each sweep", {
 })
 
 test_that("an interrupt inside a sweep loses at most a segment", {
-  skip_long()
+  skip_unless_extended()
   withr::local_options(
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )

@@ -25,7 +25,7 @@ every_proposal <- function() {
 # ---- the promises of the driver ----------------------------------------------
 
 test_that("pieces never show, with any proposal", {
-  skip_long()
+  skip_unless_extended()
   for (proposal in every_proposal()) {
     run <- function(draws, ...) {
       short_mh(quadratic, two, proposal,
@@ -80,6 +80,7 @@ test_that("interrupts lose at most a segment", {
 })
 
 test_that("processes of any kind give the bits of this one", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   short_rounds()

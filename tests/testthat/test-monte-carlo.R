@@ -193,7 +193,7 @@ covers <- function(estimate, expected, replications) {
 }
 
 test_that("intervals cover the expectation", {
-  skip_long()
+  skip_unless_extended()
   set.seed(4)
   replications <- fast_or(100, 1000)
   shifted <- function() {

@@ -136,7 +136,7 @@ logistic_slope_in_r <- function(w, data = logistic_data()) {
 }
 
 test_that("a compiled gradient makes the chain of the same R gradient", {
-  skip_long()
+  skip_unless_extended()
   dll <- compiled(example_source(), "logistic")
   f <- native_density(
     dll = dll, symbol = "logistic", data = logistic_data(),
@@ -216,6 +216,7 @@ test_that("a compiled gradient that is wrong, or of another density, is told", {
 })
 
 test_that("compiled code is found again in other sessions", {
+  skip_unless_extended()
   skip_unless_processes()
   dll <- compiled(example_source(), "logistic")
   f <- native_density(dll = dll, symbol = "logistic", data = logistic_data())

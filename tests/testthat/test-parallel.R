@@ -67,6 +67,7 @@ test_that("a pool of other sessions gives the same bits, also one repaired", {
 })
 
 test_that("a plan of worker processes gives the same bits", {
+  skip_unless_extended()
   skip_on_cran()
   short_rounds()
   whole <- engine_fit()
@@ -91,7 +92,7 @@ test_that("other kinds of generator travel with the chains", {
 })
 
 test_that("a rule stops at the same place on any engine", {
-  skip_long()
+  skip_unless_extended()
   short_rounds()
   rule <- until(rhat = 1.05, ess = 120, every = 20)
   run <- function(...) quietly(probe(draws = 20, stop_when = rule, ...))
@@ -110,6 +111,7 @@ test_that("threads never change a draw", {
 })
 
 test_that("a fork after a run in threads does not hang", {
+  skip_unless_extended()
   skip_unless_processes()
   child <- start_child(quote({
     x <- many_observations()
@@ -122,7 +124,7 @@ test_that("a fork after a run in threads does not hang", {
 })
 
 test_that("progress is told from other processes too", {
-  skip_long()
+  skip_unless_extended()
   # progress is told after each round; a chain sleeps for several rounds
   short_rounds()
   withr::local_options(probe.hook = function(state) Sys.sleep(0.03))
@@ -187,6 +189,7 @@ kill_worker <- function(at, frame = parent.frame()) {
 }
 
 test_that("a worker killed in mid-run is named, the good chains are kept", {
+  skip_unless_extended()
   skip_on_os("windows")
   skip_on_cran()
   short_rounds()
@@ -275,6 +278,7 @@ test_that("a worker whose parent ended before it began ends at once", {
 })
 
 test_that("a signal to a worker alone is an interrupt, not a failure", {
+  skip_unless_extended()
   skip_on_os("windows")
   skip_on_cran()
   short_rounds()

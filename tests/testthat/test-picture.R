@@ -50,7 +50,7 @@ test_that("plot() and autoplot() draw one table, in every class and type", {
   for (one in types) {
     fit <- one[[1]]
     # the default is one of the types
-    for (type in c(if (is_extended()) list(NULL), one[-1])) {
+    for (type in fast_or(one[2], c(list(NULL), one[-1]))) {
       base <- picture_of(fit, type = type)
       auto <- ggplot2::autoplot(fit, type = type)
       expect_identical(auto$data, base$table, info = paste(class(fit)[1], type))

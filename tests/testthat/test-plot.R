@@ -282,7 +282,7 @@ test_that("the path of a chain is drawn step by step", {
   skip_long()
   trace <- traced()
   withr::local_pdf(NULL)
-  for (steps in c(1, 2, 17, 30)) {
+  for (steps in fast_or(17, c(1, 2, 17, 30))) {
     expect_silent(shown <- plot(trace, steps = steps, chain = 2))
     expect_identical(shown, trace)
   }
@@ -393,6 +393,7 @@ test_that("a block that is moved is accepted if it moved", {
 })
 
 test_that("several runs are side by side with their rates and times", {
+  skip_unless_extended()
   target <- function(x) -sum(x^2) / 2
   walk <- function(scale) {
     suppressWarnings(mh_sample(

@@ -70,10 +70,7 @@ of_fit <- function(f, fit) withr::with_seed(5, f(fit))
 
 test_that("a regression with a silent row is that without it", {
   skip_long()
-  some <- c(
-    "lm, weight 0", "hlm, weight 0", "logistic, no trials",
-    "grouped, no trials", "laplace, weight 0"
-  )
+  some <- c("lm, weight 0", "grouped, no trials", "laplace, weight 0")
   for (name in fast_or(some, names(silent_rows))) {
     with <- silent_rows[[name]](few)
     less <- silent_rows[[name]](few[-21, ])
@@ -164,7 +161,7 @@ test_that("a group without observations is none", {
 # ---- mixtures ----------------------------------------------------------------
 
 test_that("a mixture with a row without values is that without it", {
-  skip_long()
+  skip_unless_extended()
   x <- unname(as.matrix(datasets::faithful)[1:60, ])
   x[5, 1] <- NA
   holes <- rbind(NA, x)

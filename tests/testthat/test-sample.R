@@ -217,7 +217,7 @@ test_that("the tail's rejection step is needed", {
 })
 
 test_that("Wishart and inverse Wishart matrices have their distribution", {
-  skip_long()
+  skip_unless_extended()
   s <- matrix(c(2, 0.5, -0.3, 0.5, 1, 0.2, -0.3, 0.2, 0.7), 3,
     dimnames = list(NULL, c("a", "b", "c"))
   )

@@ -93,6 +93,7 @@ elsewhere <- function(fit, use) {
 }
 
 test_that("what a fit uses is there in another session", {
+  skip_unless_extended()
   skip_on_cran()
   made <- function(data) {
     centre <- 3

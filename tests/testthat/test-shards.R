@@ -193,6 +193,7 @@ longer_run <- function(x, ...) {
 }
 
 test_that("a worker is killed in a sweep, and the run goes on from disk", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   withr::local_options(
@@ -228,6 +229,7 @@ test_that("a worker is killed in a sweep, and the run goes on from disk", {
 })
 
 test_that("a worker that is silent counts as lost after a time limit", {
+  skip_unless_extended()
   skip_on_cran()
   skip_on_os("windows")
   x <- shard_documents()
@@ -379,6 +381,7 @@ resumed <- function(folder, data, ...) {
 }
 
 test_that("a run goes on where it is resumed", {
+  skip_unless_extended()
   x <- shard_documents()
   cl <- small_cluster(2)
   two <- gibbsite::scatter(cl, x, shards = 3, empty = "keep")

@@ -110,6 +110,7 @@ grid_means <- function(y, prior, alpha, log_sigma, log_nu = log(prior$nu)) {
 }
 
 test_that("the posterior of a location is that of quadrature", {
+  skip_unless_extended()
   y <- c(0.3, 1.1, -0.4, 0.8, 12, 1.9, 0.2, -7)
   given <- lm_prior(
     noise_shape = 2, noise_rate = 2, intercept_mean = 0, intercept_sd = 4,

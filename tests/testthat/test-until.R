@@ -136,7 +136,7 @@ interrupt_everywhere <- function(kept, by) {
 }
 
 test_that("a run interrupted at any place goes on to the same bits", {
-  skip_long()
+  skip_unless_extended()
   expect_null(part_of(interrupt_everywhere(4000, fast_or(12, 3)), "stride"))
   expect_gt(part_of(interrupt_everywhere(8, fast_or(17, 5)), "stride"), 2)
 })
@@ -195,7 +195,7 @@ kill_everywhere <- function(kept) {
 }
 
 test_that("a run killed at any place is resumed to the same bits", {
-  skip_long()
+  skip_unless_extended()
   expect_null(part_of(kill_everywhere(4000), "stride"))
   expect_gt(part_of(kill_everywhere(8), "stride"), 2)
 })
@@ -355,7 +355,7 @@ test_that("a run under a rule keeps each 2nd, 4th, ... draw", {
 })
 
 test_that("pieces of a run under a rule keep the draws of one run", {
-  skip_long()
+  skip_unless_extended()
   few_kept()
   for (thin in fast_or(2, 1:2)) {
     whole <- long_run(burnin = "fixed", thin = thin)

@@ -135,7 +135,7 @@ test_that("a density beside custom draws cannot change the kind of generator", {
 })
 
 test_that("mh_step(): draws do not depend on a density's random numbers", {
-  skip_long()
+  skip_unless_extended()
   density <- function(state) -0.5 * (state$b - state$a)^2 - 0.5 * state$b^2
   slope <- function(state) state$a - 2 * state$b
   run <- function(f, proposal, gradient = NULL) {

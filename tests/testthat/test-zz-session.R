@@ -22,6 +22,7 @@ test_that("no helper overwrites another one's function", {
 })
 
 test_that("the helpers of `make trust` call no function of another helper", {
+  skip_unless_extended()
   skip_on_cran()
   skip_if_not_installed("codetools")
   # a package of R itself, which need not be declared for one test
