@@ -454,6 +454,18 @@ NULL
 # linear predictor of each of them in each row.
 draws_at_rows <- function(object, newdata, draws, offset = NULL,
                           re_formula = NULL, allow_new_levels = FALSE, call) {
+  at <- rows_and_draws(
+    object, newdata, draws, offset, re_formula, allow_new_levels, call
+  )
+  check_result_size(
+    c(nrow(at$draws), nrow(at$rows$x)), "draws x observations",
+    "{.arg ndraws}", call
+  )
+  at_some_draws(at)
+}
+
+rows_and_draws <- function(object, newdata, draws, offset, re_formula,
+                           allow_new_levels, call) {
   model <- fit_part(object, "model")
   response <- model_response(model)
   if (has_groups(model)) {
@@ -462,15 +474,18 @@ draws_at_rows <- function(object, newdata, draws, offset = NULL,
   rows <- rows_to_predict(
     model, newdata, offset, re_formula, allow_new_levels, call
   )
-  chosen <- drawn_rows(object, draws, call)
-  check_result_size(
-    c(nrow(chosen), nrow(rows$x)), "draws x observations", "{.arg ndraws}", call
-  )
   list(
-    model = model, response = response, rows = rows, draws = chosen,
-    eta = predictor_at_draws(model, chosen, rows),
-    scale = response_scale(response, chosen)
+    model = model, response = response, rows = rows,
+    draws = drawn_rows(object, draws, call)
   )
+}
+
+# With the predictor and the scale of some of the draws.
+at_some_draws <- function(at, some = seq_len(nrow(at$draws))) {
+  at$draws <- at$draws[some, , drop = FALSE]
+  at$eta <- predictor_at_draws(at$model, at$draws, at$rows)
+  at["scale"] <- list(response_scale(at$response, at$draws))
+  at
 }
 
 # The rows of the draws that `draws` names, chain after chain.
@@ -592,17 +607,21 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
   check_has_moments(
     model_response(fit_part(object, "model")), "explained variance", call
   )
-  at <- draws_at_rows(
+  all <- rows_and_draws(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
-  eta <- if (is.null(newdata)) {
-    used_columns(at$eta, rows_used(at$model$frame))
-  } else {
-    at$eta
-  }
-  # Gelman et al. (2019)
-  explained <- apply(response_mean(at$response, eta), 1L, stats::var)
-  explained / (explained + response_variance(at$response, eta, at$scale))
+  blocks <- row_blocks(nrow(all$draws), nrow(all$rows$x))
+  unlist(lapply(blocks, function(some) {
+    at <- at_some_draws(all, some)
+    eta <- if (is.null(newdata)) {
+      used_columns(at$eta, rows_used(at$model$frame))
+    } else {
+      at$eta
+    }
+    # Gelman et al. (2019)
+    explained <- apply(response_mean(at$response, eta), 1L, stats::var)
+    explained / (explained + response_variance(at$response, eta, at$scale))
+  }))
 }
 
 #' @rdname regression-draws

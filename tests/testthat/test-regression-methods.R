@@ -295,3 +295,16 @@ test_that("what a fit lacks is refused in words", {
   })
   expect_identical(nlme::fixef(line), coef(line))
 })
+
+test_that("explained variance takes many rows in blocks of draws", {
+  fits <- list(
+    brief(gibbs_hlm, weight ~ Time + (1 | Chick), ChickWeight),
+    brief(gibbs_lm, dist ~ speed, datasets::cars, errors = "t")
+  )
+  new <- list(ChickWeight[1:90, ], NULL)
+  whole <- Map(bayes_R2, fits, new)
+  local_object("row_blocks", function(n, ...) {
+    unname(split(seq_len(n), seq_len(n) %/% 7))
+  })
+  expect_identical(Map(bayes_R2, fits, new), whole)
+})
