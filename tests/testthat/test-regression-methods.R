@@ -298,10 +298,10 @@ test_that("what a fit lacks is refused in words", {
 
 test_that("explained variance takes many rows in blocks of draws", {
   fits <- list(
-    brief(gibbs_hlm, weight ~ Time + (1 | Chick), ChickWeight),
+    brief(gibbs_logistic, am ~ wt, datasets::mtcars),
     brief(gibbs_lm, dist ~ speed, datasets::cars, errors = "t")
   )
-  new <- list(ChickWeight[1:90, ], NULL)
+  new <- list(datasets::mtcars[1:9, ], NULL)
   whole <- Map(bayes_R2, fits, new)
   local_object("row_blocks", function(n, ...) {
     unname(split(seq_len(n), seq_len(n) %/% 7))
