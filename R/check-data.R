@@ -127,6 +127,9 @@ check_array <- function(x, arg, call) {
 }
 
 array_hint <- function(x) {
+  if (is.null(x)) {
+    return("A column that a data frame does not have is NULL: check its name.")
+  }
   if (isS4(x)) return("Convert it with `as.matrix()`.")
   if (is.logical(x)) return("Use `x + 0` if 0 and 1 are meant.")
   if (inherits(x, "integer64")) {
@@ -216,6 +219,13 @@ column_loss <- function(x) {
   paste0("of class ", quoted(class(x)[1]), " is taken as plain numbers")
 }
 
+# What may turn a faulty column into numbers.
+remedies <- c(
+  "is logical" = "{.code as.double()} if 0 and 1 are meant",
+  "is a factor" = "{.code as.numeric(as.character())} if its levels are numbers",
+  "is text" = "{.code as.numeric()} if it holds numbers"
+)
+
 abort_columns <- function(names, faults, arg, call) {
   shown <- utils::head(seq_along(names), 5)
   bullets <- paste0("Column ", quoted(names[shown]), " ", faults[shown], ".")
@@ -225,11 +235,9 @@ abort_columns <- function(names, faults, arg, call) {
     sprintf("{bullets[%d]}", seq_along(bullets)), rep("x", length(bullets))
   )
   them <- if (length(names) > 1L) "them" else "it"
-  hint <- paste0("Leave ", them, " out, or recode ", them, " as numbers")
-  if (any(faults == "is logical")) {
-    hint <- paste0(hint, ", with {.code as.double()} if 0 and 1 are meant")
-  }
-  hint <- paste0(hint, ".")
+  ways <- remedies[intersect(names(remedies), faults)]
+  way <- if (length(ways) > 0L) paste(", or use", ways[[1L]])
+  hint <- paste0("Leave ", them, " out", way, ".")
   abort_argument(
     c("All columns of {.arg {arg}} must be numeric.", template, i = hint),
     call = call, class = "column", columns = names

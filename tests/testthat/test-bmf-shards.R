@@ -131,7 +131,6 @@ test_that("a fit of shared ratings answers as that of one machine", {
 })
 
 test_that("workers read files of ratings", {
-  skip_unless_extended()
   cl <- small_cluster(2)
   made <- shared_data()
   folder <- withr::local_tempdir()

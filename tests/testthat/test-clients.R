@@ -222,7 +222,7 @@ test_that("bayestestR's numbers are those of summary()", {
 })
 
 test_that("the draws of the prior for a Bayes factor are those of the prior", {
-  skip_unless_extended()
+  skip_long()
   skip_if_not_installed("insight")
   prior <- logistic_prior(slope_variance = matrix(c(4, 1, 1, 2), 2))
   fit <- short(gibbs_logistic, am ~ wt, mtcars, prior)

@@ -190,7 +190,7 @@ test_that("fits of other models are combined", {
 })
 
 test_that("fits of counts and of categories are combined", {
-  skip_unless_extended()
+  skip_long()
   set <- rep(1:3, each = 400)
   rates <- quiet_fits(gibbs_count, n ~ x + (1 | g), family = "negbinomial")
   fit <- combine_fits(rates, data = "imputed")

@@ -818,7 +818,7 @@ test_that("errors of a few temperatures are as large as the standard error", {
 })
 
 test_that("temperatures that do not help are told of", {
-  skip_unless_extended()
+  skip_long()
   # each chain stays in its mode, also at the higher temperature
   stays <- quick(mh_sample, function(x) {
     log(0.2 * dnorm(x, -30) + 0.8 * dnorm(x, 30))

@@ -738,7 +738,7 @@ test_that("a fit by formula is updated, saved, and goes on with its data", {
 })
 
 test_that("a fit goes on with data that are stored or prepared in other ways", {
-  skip_unless_extended()
+  skip_long()
   set.seed(1)
   x <- cbind(a = rnorm(20), b = rnorm(20, 100))
   holes <- x

@@ -106,7 +106,7 @@ test_that("random terms are named, and do not change the draws", {
 })
 
 test_that("every regression and every function of new data refuses them", {
-  skip_unless_extended()
+  skip_long()
   expect_warning(
     grouped <- fit_short(gibbs_hlm, y ~ x + (1 | cut(z, 3)), rows),
     class = "gibbsite_warning_other_rows"
