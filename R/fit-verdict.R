@@ -480,13 +480,13 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   lines <- sprintf("{cause[[%d]]}", seq_along(cause))
   names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
-    ends <- if (identical(fit_part(fit, "run")$outcome, "time")) {
-      "the time of the rule ends"
-    } else if (draws_made(fit) < rule$max_draws) {
-      if (isTRUE(rule$gives_up)) "the run is given up" else "the run ends"
-    } else {
+    ends <- switch(fit_part(fit, "run")$outcome,
+      time = "the time of the rule ends",
+      vain = if (isTRUE(rule$gives_up)) "the run is given up" else {
+        "the run ends"
+      },
       "the rule ends"
-    }
+    )
     count <- attr(table, "draws")
     total <- draws_made(fit)
     kept <- if (total > count) " ({format_number(count)} kept)"

@@ -132,4 +132,4 @@ size_words <- function(size) {
 now <- function() unclass(Sys.time())[[1L]]
 
 # How a run ends that was not stopped.
-endings <- c("done", "cap", "rule", "time")
+endings <- c("done", "cap", "rule", "time", "vain")

@@ -73,6 +73,7 @@ announce <- function(job, fit, call) {
     broken = abort_broken(job, fit),
     interrupted = say_interrupted(job, fit, call),
     cap = ,
+    vain = ,
     time = judge(fit, job$running$stop_when),
     rule = NULL, # the user's own thresholds are met
     if (!job$model$independent) judge(fit)
@@ -87,7 +88,7 @@ judge <- function(fit, rule = NULL) {
 
 say_dropped <- function(job, fit) {
   dropped <- draws_to_leave_out(job)
-  if (dropped > 0 && job$outcome %in% c("rule", "cap", "time")) {
+  if (dropped > 0 && job$outcome %in% c("rule", "cap", "time", "vain")) {
     kept <- format_number(shown_draws(fit))
     fit_is <- short_call(job$model)
     inform_gibbsite(

@@ -295,7 +295,7 @@ end_of_run <- function(job, check, common, vain) {
   } else if (common >= job$goal) {
     if (is.null(job$running$stop_when)) "done" else "cap"
   } else if (vain) {
-    "cap"
+    "vain"
   } else if (is_late(job, common)) {
     "time"
   }

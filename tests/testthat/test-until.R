@@ -451,3 +451,16 @@ test_that("a rule keeps draws by their number and by their size", {
   expect_identical(kept(20, ess = 4000), 10000)
   expect_identical(kept(20, every = 6000), 6000)
 })
+
+test_that("the cap is named as the end, also when draws were dropped", {
+  expect_warning(
+    fit <- mh_sample(
+      function(x) -sum(x^2) / 2, c(x = 30), random_walk(0.05), burnin = 0,
+      chains = 2, seed = 1, stop_when = until(max_draws = 400, every = 50),
+      progress = FALSE
+    ),
+    "where the\\s+rule\\s+ends"
+  )
+  # some were dropped
+  expect_lt(posterior::niterations(fit), 400)
+})
