@@ -222,7 +222,7 @@ column_loss <- function(x) {
 # What may turn a faulty column into numbers.
 remedies <- c(
   "is logical" = "{.code as.double()} if 0 and 1 are meant",
-  "is a factor" = "{.code as.numeric(as.character())} if its levels are numbers",
+  "is a factor" = "{.code as.numeric(as.character())} if levels are numbers",
   "is text" = "{.code as.numeric()} if it holds numbers"
 )
 
