@@ -41,13 +41,13 @@
 #'   intervals, each on a scale of its own if some interval would be too short
 #'   on a common one. `"path"`, for `method = "gradient"`: the path of the
 #'   ascent, of two parameters over contours, where the log density is
-#'   \eqn{k^2/2}{k^2 / 2} below its maximum, otherwise parameters and log density
-#'   by step. Or types of [plot.gibbsite_fit()], of which `"density"` is
+#'   \eqn{k^2/2}{k^2 / 2} below its maximum, otherwise parameters and log
+#'   density by step. Or types of [plot.gibbsite_fit()], of which `"density"` is
 #'   drawn together with others alone.
 #' @param ... For `plot()`, graphical parameters; `main` replaces the note above
 #'   the picture. Otherwise not used.
-#' @return `summary()`: a data frame of class `laplace_summary` with a row for each
-#'   parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the
+#' @return `summary()`: a data frame of class `laplace_summary` with a row for
+#'   each parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the
 #'   quantiles (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`,
 #'   `ess_tail`. The attribute `importance` is the check, or `NULL` for a fit
 #'   without its data.

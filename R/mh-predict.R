@@ -168,8 +168,9 @@ model_point.gibbs_sample_model <- function(model, row) {
 
 #' @rdname mh-predict
 #' @export
-predict.gibbsite_sample <- function(object, f, ..., interval = c("none", "mean"),
-                              level = 0.95) {
+predict.gibbsite_sample <- function(object, f, ...,
+                                    interval = c("none", "mean"),
+                                    level = 0.95) {
   call <- rlang::current_env()
   check_needed(f = "a function of a draw")
   interval <- check_interval(interval, call, c(

@@ -20,8 +20,8 @@ predictor_at_draws.default <- function(model, draws, rows) {
   eta
 }
 
-# The mean of a dense design is left to predicted_columns(). The coefficients are
-# the first columns of the draws.
+# The mean of a dense design is left to predicted_columns(). The coefficients
+# are the first columns of the draws.
 #' @exportS3Method
 predictor_moments.default <- function(model, draws, rows) {
   if (is.matrix(rows$x)) {
