@@ -15,6 +15,7 @@
   RUN(gmm_unknown)     \
   RUN(hlm)             \
   RUN(hlm_binomial)    \
+  RUN(hlm_categories)  \
   RUN(hlm_count)       \
   RUN(hlm_ordinal)     \
   RUN(hlm_t)           \
