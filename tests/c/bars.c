@@ -8,15 +8,19 @@
 #include "numeric/rdist.h"
 #include "numeric/rmath.h"
 
-/* Groups of the first bar are blocks of rows, of the second every third row. */
+/* Groups of the first bar are blocks of rows, of the second larger blocks or every
+ * third row. */
 static size_t group_of(const bars *f, size_t bar, size_t i) {
   if (f->bar[bar].q == 0)
     return 0;
-  return bar == 0 ? i / 3 : i % 3;
+  if (bar == 0)
+    return i / 3;
+  return f->data.nestings > 0 ? i / 6 : i % 3;
 }
 
 static void make_bar(bars *f, size_t bar, size_t q) {
-  const size_t groups = q == 0 ? 1 : bar == 0 ? 4 : 3;
+  const size_t others = f->data.nestings > 0 ? 2 : 3;
+  const size_t groups = q == 0 ? 1 : bar == 0 ? 4 : others;
   f->bar[bar] = (hlm_data){.q = q,
                            .p = BAR_P,
                            .groups = groups,
@@ -62,9 +66,20 @@ void bars_open(bars *f, bars_form of) {
     f->x[1 + BAR_P * i] = norm_rand();
     f->offset[i] = 0.5 * norm_rand();
   }
+  for (size_t j = 0; j < BAR_GROUPS; j++)
+    f->parent[j] = (int)j / 2;
+  f->nesting = (hlm_nesting){.outer = 1,
+                             .inner = 0,
+                             .shared = 1,
+                             .outer_term = f->term,
+                             .inner_term = f->term,
+                             .parent = f->parent};
+  f->data.nestings = (size_t)of.nested;
   for (size_t bar = 0; bar < of.bars; bar++)
     make_bar(f, bar, of.q[bar]);
   f->data = (hlm_latent_data){.bars = of.bars,
+                              .nestings = (size_t)of.nested,
+                              .nesting = &f->nesting,
                               .p = BAR_P,
                               .n = BAR_ROWS,
                               .bar = f->bar,

@@ -1,5 +1,5 @@
 /* Rows, priors and draws of models with bars (hlm_latent.h), which tests of several
- * types of responses share: no bar, one, or two crossed ones. */
+ * types of responses share: no bar, one, two crossed or two nested ones. */
 #ifndef GIBBSITE_TESTS_BARS_H
 #define GIBBSITE_TESTS_BARS_H
 
@@ -7,10 +7,11 @@
 
 enum { BAR_ROWS = 12, MOST_BARS = 2, BAR_Q = 2, BAR_P = 2, BAR_GROUPS = 4 };
 
-/* q: terms of each bar; {0, 0} for a model without bars */
+/* q: terms of each bar; {0, 0} for a model without bars; nested: the groups of the
+ * first bar lie within those of the second, and share its first term */
 typedef struct {
   size_t bars, q[MOST_BARS];
-  int offset;
+  int offset, nested;
 } bars_form;
 
 typedef struct {
@@ -18,6 +19,8 @@ typedef struct {
   hlm_data bar[MOST_BARS];
   hlm_rows rows[MOST_BARS];
   hlm_state state;
+  hlm_nesting nesting;
+  int term[1], parent[BAR_GROUPS];
   int first[MOST_BARS][BAR_GROUPS + 1], start[MOST_BARS][BAR_GROUPS + 1];
   int row[MOST_BARS][BAR_ROWS], fixed_at[BAR_Q];
   double z[MOST_BARS][BAR_Q * BAR_ROWS], x[BAR_P * BAR_ROWS], offset[BAR_ROWS];

@@ -23,8 +23,9 @@ typedef struct {
 } form;
 
 static const form forms[] = {
-  {{1, {0, 0}, 0}, 1, 0}, {{1, {0, 0}, 1}, 2, 1}, {{1, {2, 0}, 1}, 2, 0},
-  {{2, {1, 1}, 0}, 2, 1}, {{2, {2, 1}, 1}, 1, 0},
+  {{1, {0, 0}, 0, 0}, 1, 0}, {{1, {0, 0}, 1, 0}, 2, 1},
+  {{1, {2, 0}, 1, 0}, 2, 0}, {{2, {1, 1}, 0, 0}, 2, 1},
+  {{2, {2, 1}, 1, 0}, 1, 0}, {{2, {1, 1}, 1, 1}, 2, 0},
 };
 
 typedef struct {
@@ -45,7 +46,7 @@ static void open_fixture(fixture *f, form of) {
   for (size_t i = 0; i < BAR_ROWS; i++)
     f->total[i] = 1.0 + (double)(i % 3);
   bars *all[] = {f->part, f->part + 1, &f->shift};
-  const bars_form without = {1, {0, 0}, 0};
+  const bars_form without = {1, {0, 0}, 0, 0};
   for (size_t k = 0; k < LENGTH(all); k++) {
     bars_open(all[k], k < MOST_PARTS ? of.bars : without);
     memcpy(all[k]->x, f->part->x, sizeof f->part->x);

@@ -17,8 +17,8 @@ typedef struct {
 } form;
 
 static const form forms[] = {
-  {{0, {0, 0}, 1}, 0}, {{0, {0, 0}, 0}, 1}, {{1, {2, 0}, 1}, 0},
-  {{2, {1, 1}, 0}, 1}, {{2, {2, 1}, 1}, 1},
+  {{0, {0, 0}, 1, 0}, 0}, {{0, {0, 0}, 0, 0}, 1}, {{1, {2, 0}, 1, 0}, 0},
+  {{2, {1, 1}, 0, 0}, 1}, {{2, {2, 1}, 1, 0}, 1}, {{2, {1, 2}, 0, 1}, 0},
 };
 
 typedef struct {
@@ -48,6 +48,8 @@ static void open_fixture(fixture *f, form of) {
                                         .p = BAR_P,
                                         .bar = f->prior,
                                         .first = f->first,
+                                        .nestings = f->bars.data.nestings,
+                                        .nesting = &f->bars.nesting,
                                         .known = 1,
                                         .keep = 1},
                              .bar = f->bars.rows,
@@ -168,6 +170,7 @@ static int is_sound(form of, void (*change)(fixture *f), size_t draws) {
     memcpy(f.y, right.y, sizeof f.y);
     memcpy(f.precision, right.precision, sizeof f.precision);
     memcpy(f.bars.scale, right.bars.scale, sizeof f.bars.scale);
+    memcpy(f.bars.parent, right.bars.parent, sizeof f.bars.parent);
     statistics(&f, after);
     compare(&sweeps, before, after);
   }
@@ -195,15 +198,17 @@ static void groups_wider(fixture *f) {
   f->bars.scale[0] *= 2.0;
 }
 
+static void another_parent(fixture *f) {
+  f->bars.parent[0] = 1;
+}
+
 static void wrong_sweeps_are_found(void) {
   static const struct {
     size_t form;
     void (*change)(fixture *f);
-  } wrong[] = {{0, one_count_more},
-               {0, no_offset},
-               {1, dispersion_larger},
-               {2, intercept_precise},
-               {3, groups_wider}};
+  } wrong[] = {{0, one_count_more},    {0, no_offset},
+               {1, dispersion_larger}, {2, intercept_precise},
+               {3, groups_wider},      {5, another_parent}};
   for (size_t k = 0; k < LENGTH(wrong); k++)
     EXPECT(!is_sound(forms[wrong[k].form], wrong[k].change, 6000));
 }
