@@ -383,7 +383,8 @@ foreign_hint <- function(name, known) {
     return("{.code tidy(fit, exponentiate = TRUE)} has odds ratios of a logistic
             regression, and {.code plot(fit, type = \"odds\")} draws them.")
   }
-  if (name %in% c("stopwords", "min_length") && "vocabulary" %in% known) {
+  if (name %in% c("stopwords", "min_length", "max_share") &&
+        "vocabulary" %in% known) {
     return("{.code token_counts(x, stopwords = , min_length = )} makes
             {.arg x}.")
   }

@@ -84,9 +84,12 @@ model_cause.lda_model <- function(model, fit, table, cause) {
   list(
     kind = "topics", variable = table$variable[which.max(distances(table))],
     drop = 0, more = more, lead = same_words(same),
-    words = state$switched %||% use_lines(
-      all(same), more,
-      seconds_of_sweeps(fit, more * fit_part(fit, "running")$thin)
+    words = c(
+      state$switched %||% use_lines(
+        all(same), more,
+        seconds_of_sweeps(fit, more * fit_part(fit, "running")$thin)
+      ),
+      if (!all(same)) common_terms_lines(model)
     ),
     call = if (more > 0) {
       paste0("extend(fit, ", digits(more), ")")
@@ -162,6 +165,30 @@ use_lines <- function(all_same, more, seconds) {
       "A longer burn-in or fewer topics may bring the chains together;",
       "more draws seldom do."
     )
+  )
+}
+
+# Terms in more than three quarters of the documents are no part of any topic.
+# The first 2000 documents and the ten most frequent terms are looked at.
+common_terms_lines <- function(model) {
+  if (is.null(model$data) || is_in_shards(model)) {
+    return(NULL)
+  }
+  lengths <- utils::head(diff(model$data$start), 2000L)
+  word <- model$data$word[seq_len(sum(lengths))]
+  document <- rep(seq_along(lengths), lengths)
+  count <- tabulate(word, model$data$terms)
+  often <- utils::head(order(count, decreasing = TRUE), 10L)
+  share <- vapply(often, function(term) {
+    length(unique(document[word == term])) / sum(lengths > 0)
+  }, 0)
+  common <- model$terms[often[share > 0.75]]
+  if (length(common) < 3L || sum(lengths > 0) < 20L) {
+    return(NULL)
+  }
+  paste0(
+    "Terms in most documents, such as ", and_words(quoted(common[1:3])),
+    ", blur the topics: leave them out, by token_counts(, max_share = 0.75)."
   )
 }
 

@@ -3,7 +3,8 @@
 #' Counts of terms in documents
 #'
 #' Makes the matrix of counts from texts, tokens or any other form of documents
-#' that [gibbs_lda()] takes, and leaves out stop words and short terms.
+#' that [gibbs_lda()] takes, and leaves out stop words, short terms and terms
+#' that most documents have.
 #'
 #' @section Texts:
 #' A token of a text is a run of letters of any alphabet, in lower case. An
@@ -29,6 +30,9 @@
 #'   and `tm::stopwords()` are two.
 #' @param min_length Whole number, at least 1 (default): terms with fewer
 #'   characters are left out.
+#' @param max_share Number above 0 and at most 1 (default): terms in a larger
+#'   share of the documents are left out. They blur the topics, and no list of
+#'   stop words has all of them.
 #' @return A sparse matrix (`dgCMatrix`) of counts, documents x terms. Terms are
 #'   in the order in which they first occur. A document without a token is a row
 #'   of zeros, and [gibbs_lda()] says what it does about it.
@@ -42,16 +46,18 @@
 #'   one = "The cat sat on the mat.", two = "The dog didn't like the cat."
 #' )
 #' token_counts(texts, stopwords = c("the", "on"))
+#' token_counts(texts, max_share = 0.9)
 #'
 #' # terms that occur in two documents or more
 #' counts <- token_counts(texts)
 #' counts[, Matrix::colSums(counts > 0) >= 2]
 #' @export
-token_counts <- function(x, stopwords = NULL, min_length = 1) {
+token_counts <- function(x, stopwords = NULL, min_length = 1, max_share = 1) {
   check_needed(x = "texts, tokens or counts of terms in documents")
   call <- rlang::current_env()
   stopwords <- check_stopwords(stopwords, call)
   min_length <- check_count(min_length)
+  max_share <- check_number(max_share, 0, 1, lower_open = TRUE)
   table <- checked_table(x, NULL, NULL, "x", call)
   if (isTRUE(table$cut)) {
     stopwords <- fold_case(stopwords)
@@ -61,20 +67,23 @@ token_counts <- function(x, stopwords = NULL, min_length = 1) {
   )
   term <- match(table$term, kept)
   own <- !is.na(term)
-  if (!any(own)) {
-    abort_argument(
-      c(
-        "No token of {.arg x} is left.",
-        i = "See {.arg stopwords} and {.arg min_length}."
-      ),
-      class = "empty"
-    )
-  }
-  Matrix::sparseMatrix(
+  counts <- Matrix::sparseMatrix(
     i = table$document[own], j = term[own], x = table$count[own],
     dims = c(table$size[[1L]], length(kept)),
     dimnames = list(table$documents, table$terms[kept])
   )
+  share <- Matrix::colSums(counts > 0) / nrow(counts)
+  counts <- counts[, share <= max_share, drop = FALSE]
+  if (sum(counts) == 0) {
+    abort_argument(
+      c(
+        "No token of {.arg x} is left.",
+        i = "See {.arg stopwords}, {.arg min_length} and {.arg max_share}."
+      ),
+      class = "empty"
+    )
+  }
+  counts
 }
 
 check_stopwords <- function(stopwords, call) {

@@ -452,6 +452,12 @@ test_that("stop words and short terms are left out, and nothing else", {
   expect_identical(terms(texts, min_length = 4), all[nchar(all) >= 4])
   # of tokens a term itself is meant
   expect_identical(terms(list(c("The", "the")), "the"), "The")
+  # b is in all documents, c in two of three
+  some <- c("a b b", "b c", "b c")
+  expect_identical(terms(some, max_share = 0.7), c("a", "c"))
+  expect_identical(terms(some, max_share = 2 / 3), c("a", "c"))
+  expect_identical(terms(some, max_share = 0.6), "a")
+  expect_identical(terms(some, max_share = 1), c("a", "b", "c"))
   fewer <- token_counts(texts, c("the", "on"))
   expect_identical(fewer, token_counts(texts)[, colnames(fewer)])
   expect_gibbsite_error({
@@ -461,6 +467,8 @@ test_that("stop words and short terms are left out, and nothing else", {
     token_counts(texts, matrix("a", 2, 2))
     token_counts(texts, c("a", "\xff"))
     token_counts(texts, min_length = 0)
+    token_counts(texts, max_share = 0)
+    token_counts(c("a b", "b a"), max_share = 0.9)
     token_counts("a b", "a", min_length = 2)
     token_counts(c("a", NA))
     token_counts(sum)

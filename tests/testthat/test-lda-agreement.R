@@ -188,3 +188,24 @@ test_that("the topics that are not the same in all chains are named", {
     "None of the 2 topics is the same in all chains."
   )
 })
+
+test_that("terms in most documents are named, and only those", {
+  texts <- withr::with_seed(1, replicate(25, paste(
+    c("the", "of", "and", sample(letters[1:20], 8)), collapse = " "
+  )))
+  lines_of <- function(counts) {
+    fit <- quietly(gibbs_lda(
+      counts, 3, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE
+    ))
+    gibbsite:::common_terms_lines(attr(fit, "model"))
+  }
+  expect_match(
+    lines_of(token_counts(texts)), "\"the\", \"of\" and \"and\"", fixed = TRUE
+  )
+  # too few of them, and of documents
+  expect_null(lines_of(token_counts(texts, max_share = 0.75)))
+  expect_null(lines_of(token_counts(texts, "of")))
+  expect_null(lines_of(token_counts(texts[1:19])))
+  # without its data
+  expect_null(gibbsite:::common_terms_lines(list(data = NULL)))
+})
