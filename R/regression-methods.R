@@ -48,7 +48,7 @@ predictor_coefficients.default <- function(model, fit) {
   colMeans(coefficient_draws(fit))
 }
 
-#' Estimates, fitted values and data of a regression; estimates of your own model
+#' Estimates, fitted values and data of a fit
 #'
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
 #' posterior covariance matrix, `confint()` central posterior intervals and
@@ -62,9 +62,10 @@ predictor_coefficients.default <- function(model, fit) {
 #' Of [laplace_logistic()] and [laplace()] `coef()` is the mode of the posterior
 #' (MAP), `vcov()` the covariance matrix \eqn{\Sigma}{Sigma}, the inverse of the
 #' negative Hessian of the log density there, and `confint()` has central
-#' intervals of the normal approximation; with `correct = "importance"` their
-#' ends are quantiles of the draws. Mode and covariance can serve as the start
-#' and the proposal of another sampler.
+#' intervals of the normal approximation. With `correct = "importance"` mode and
+#' covariance are the same, and the ends of `confint()` are quantiles of the
+#' draws. Mode and covariance can serve as the start and the proposal of another
+#' sampler.
 #'
 #' `fitted()` are the expected responses or probabilities of success,
 #' `predict(fit, type = "response")`. `residuals()` are the differences between
