@@ -56,7 +56,7 @@
 #'
 #' @section Predictions:
 #' `predict(type = "response")`, `fitted()` and [posterior_epred()] have a
-#' probability for each category: see [predict.gibbs_categorical()].
+#' probability for each category: see [predict.gibbsite_categories()].
 #'
 #' @section Starting values:
 #' An entry of `inits` is a list with `coefficients`, all in the order of the
@@ -79,7 +79,7 @@
 #' @param ... Not used: an argument that is not known is an error.
 #' @return An object of class `gibbs_categorical`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
-#'   [summary.gibbsite_fit()], [predict.gibbs_categorical()],
+#'   [summary.gibbsite_fit()], [predict.gibbsite_categories()],
 #'   [plot.gibbsite_regression()], [coef.gibbsite_fit()],
 #'   [log_lik.gibbsite_regression()].
 #' @section Errors:
