@@ -188,7 +188,7 @@ common_terms_lines <- function(model) {
   }
   paste0(
     "Terms in most documents, such as ", and_words(quoted(common[1:3])),
-    ", blur the topics: leave them out, by token_counts(, max_share = 0.75)."
+    ", blur the topics: leave them out, by token_counts(x, max_share = 0.75)."
   )
 }
 

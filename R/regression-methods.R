@@ -48,6 +48,9 @@ predictor_coefficients.default <- function(model, fit) {
   colMeans(coefficient_draws(fit))
 }
 
+#' @exportS3Method
+predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
+
 #' Estimates, fitted values and data of a fit
 #'
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
@@ -142,9 +145,6 @@ interval_table <- function(object, parm, level, interval, call) {
 coef.gibbsite_fit <- function(object, ...) {
   model <- model_with_coefficients(object)
   check_no_more(...)
-  if (inherits(model, "laplace_model")) {
-    return(laplace_mode(model))
-  }
   predictor_coefficients(model, object)
 }
 

@@ -88,7 +88,7 @@ judge <- function(fit, rule = NULL) {
 
 say_dropped <- function(job, fit) {
   dropped <- draws_to_leave_out(job)
-  if (dropped > 0 && job$outcome %in% c("rule", "cap", "time", "vain")) {
+  if (dropped > 0 && job$outcome %in% setdiff(endings, "done")) {
     kept <- format_number(shown_draws(fit))
     fit_is <- short_call(job$model)
     inform_gibbsite(
