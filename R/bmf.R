@@ -337,6 +337,10 @@ run_bmf <- function(ratings, prior, range, predict_at, features, settings,
     response = response
   ), asked)
   model$corpus <- ratings$corpus
+  say_traffic(
+    model$corpus$cluster, 8 * model$size * (as.double(model$n) + model$m),
+    "the factors of all users and items"
+  )
   if (settings$method == "icm") {
     return(icm_search(model, running, user_call, call))
   }

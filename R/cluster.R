@@ -30,6 +30,25 @@ machine_of <- function(node) {
 
 worker_count <- function(cluster) max(1L, length(cluster$nodes))
 
+# More than this takes a star of messages through this session longer than many
+# sweeps take. `bytes`: in a sweep, to each worker; `of`: the numbers, a template.
+say_traffic <- function(cluster, bytes, of) {
+  workers <- if (isTRUE(cluster$collective)) 0L else length(cluster$nodes)
+  if (workers > 0L && bytes > 2e7) {
+    mb <- format_number(round(bytes / 1e6))
+    inform_gibbsite(
+      c(
+        i = paste0(
+          "In each sweep {mb} MB go to each of {workers} worker{?s}: ", of, "."
+        ),
+        i = "A cluster pays only if the workers draw for much longer than this
+             takes: see {.fn shards}."
+      ),
+      class = "traffic"
+    )
+  }
+}
+
 # The value of `task`, the name of a function of this package, in each worker.
 # Its arguments: `common`, and those in each[[worker]]. An error of a worker is
 # raised when all have answered, or after `seconds`.

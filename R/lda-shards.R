@@ -24,30 +24,11 @@ lda_shards_model <- function(corpus, k, prior, method, keep) {
   model$data_hash <- model_hash(model)
   model$corpus <- unclass(corpus)[c("cluster", "id", "shards")]
   model$corpus$blocks <- blocks_of_shards(model)
-  say_traffic(model)
+  say_traffic(
+    model$corpus$cluster, 4 * as.double(model$k) * length(model$terms),
+    "{.arg k} x terms"
+  )
   model
-}
-
-# Above 5 million cells a star of messages through this session may take longer
-# than the sweep of the workers.
-say_traffic <- function(model) {
-  cluster <- model$corpus$cluster
-  workers <- if (isTRUE(cluster$collective)) 0L else length(cluster$nodes)
-  cells <- as.double(model$k) * length(model$terms)
-  if (workers > 0L && cells > 5e6) {
-    million <- format_number(round(cells / 1e6, 1))
-    mb <- format_number(round(4 * cells / 1e6))
-    inform_gibbsite(
-      c(
-        i = "In each sweep {mb} MB go to each of {workers} worker{?s}, and as
-             much comes back: {.arg k} x terms is {million} million numbers of
-             4 bytes.",
-        i = "A cluster pays only if the workers draw for much longer than this
-             takes: see {.fn shards}."
-      ),
-      class = "traffic"
-    )
-  }
 }
 
 # The data of a model without the words of its documents. print: see

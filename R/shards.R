@@ -29,7 +29,7 @@
 #' In a sweep each worker gets \eqn{\phi} and answers with counts, `4 * k *
 #' terms` bytes each way. So a cluster pays if its workers' share of the
 #' documents takes much longer than this: with many tokens for each term and
-#' topic. Above 5 million numbers a message says how much is sent. The session
+#' topic. Above 20 MB a message says how much is sent. The session
 #' needs memory for some copies of `k * terms` numbers; the documents, their
 #' topics and their shares stay with the workers.
 #'
@@ -59,7 +59,8 @@
 #' those of its own back. So a cluster pays if users and items have many ratings
 #' each and the rank is high: the time to draw a row grows as its number of
 #' ratings times the square of the rank, and what is sent as the rank. With few
-#' ratings for each, or over a slow network, it does not pay.
+#' ratings for each, or over a slow network, it does not pay. Above 20 MB a
+#' message says how much is sent.
 #'
 #' The session holds all ratings as well, with `shards()` once they are read. So
 #' the fit is that of one machine: all methods work, the checkpoint holds the

@@ -467,18 +467,25 @@ test_that("a checkpoint in shards needs its documents", {
   expect_true(identical_fit(resumed(longer, corpus_here(x)), whole))
 })
 
-test_that("a large table is said to be sent in each sweep", {
-  model <- list(
-    k = 600L, terms = character(1e4),
-    corpus = list(cluster = list(nodes = list(1, 2)))
-  )
+test_that("much that is sent in each sweep is said", {
+  cluster <- list(nodes = list(1, 2))
   expect_message(
-    say_traffic(model), "24 MB go to each of 2 workers, .* 6 million",
+    say_traffic(cluster, 2.4e7, "{.arg k} x terms"),
+    "24 MB go to each of 2 workers: `k` x terms[.]",
     class = "gibbsite_message_traffic"
   )
-  model$k <- 500L
-  expect_no_message(say_traffic(model))
-  model$k <- 600L
-  model$corpus$cluster$nodes <- NULL
-  expect_no_message(say_traffic(model))
+  expect_no_message(say_traffic(cluster, 2e7, ""))
+  expect_no_message(say_traffic(list(nodes = list(), collective = TRUE), 1e9, ""))
+  expect_no_message(say_traffic(NULL, 1e9, ""))
+  sent <- NULL
+  local_object("say_traffic", function(cluster, bytes, of) sent <<- bytes)
+  fit_corpus(corpus_here(shard_documents()), k = 3, draws = 1, burnin = 0)
+  expect_identical(sent, 4 * 3 * 40)
+  made <- small_ratings()
+  quiet_fit(short_bmf(
+    suppressMessages(gibbsite::scatter(NULL, made, what = "ratings")),
+    rank = 3, draws = 1
+  ))
+  rows <- length(unique(made$user)) + length(unique(made$item))
+  expect_identical(sent, 8 * 3 * rows)
 })
