@@ -262,12 +262,13 @@ abort_needed <- function(arg, what, call) {
 }
 
 # An error that shows the first element that breaks the rule.
-abort_elements <- function(wrong, value, arg, rule, call) {
+abort_elements <- function(wrong, value, arg, rule, call, hint = NULL) {
   if (any(wrong)) {
     at <- which(wrong)[[1L]]
     found <- value[[at]]
     abort_argument(
-      "`{arg}` must be {rule}: element {at} is {found}.", call = call
+      c("`{arg}` must be {rule}: element {at} is {found}.", i = hint),
+      call = call
     )
   }
 }

@@ -22,16 +22,20 @@ events_response <- function(family) {
 # simulated ones may be larger.
 as_events <- function(y, name, call, most = 2^53) {
   check_not_64_bit(y, paste0("`", name, "`"), call)
+  expected <- "whole numbers, 0 or more"
   if (is.logical(y) || is.factor(y)) {
-    abort_expected(
-      y, "whole numbers, 0 or more", FALSE, name, call,
-      hint = "For two outcomes use `gibbs_logistic()`."
-    )
+    hint <- if (nlevels(y) > 2L) {
+      "For categories use `gibbs_categorical()`, with an order `gibbs_ordinal()`."
+    } else {
+      "For two outcomes use `gibbs_logistic()`."
+    }
+    abort_expected(y, expected, FALSE, name, call, hint = hint)
   }
   y <- as_measurements(y, name, call)$y
   wrong <- function(at) at & !is.na(y)
   abort_elements(
-    wrong(y < 0 | y != round(y)), y, name, "whole numbers, 0 or more", call
+    wrong(y < 0 | y != round(y)), y, name, expected, call,
+    "Measurements are the response of {.fn gibbs_lm} or {.fn gibbs_hlm}."
   )
   abort_elements(wrong(y > most), y, name, "at most 2^53", call)
   list(y = y, kind = "events")

@@ -368,6 +368,9 @@ foreign_hint <- function(name, known) {
   if (name == "family") {
     return(family_hint(known))
   }
+  if (name == "exposure" && "offset" %in% known) {
+    return("An exposure is an offset: {.code offset = log(exposure)}.")
+  }
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = \"mean\"} adds standard deviations, as the column
             {.field sd}, and intervals.")

@@ -106,13 +106,27 @@ parse_bar <- function(bar, env, call) {
     inner[[3L]] <- call(":", parts[[length(parts)]]$group, group[[3L]])
     return(c(parts, parse_bar(inner, env, call)))
   }
+  if (is_random_effect(bar[[2L]])) {
+    abort_bar(
+      "A bar of `formula` must have terms before it, not
+       {.code {deparse1(bar[[2L]])}}.",
+      call,
+      "The terms of one bar are correlated, those of several are not."
+    )
+  }
   if ("." %in% all.vars(group)) {
     abort_bar(
       "`formula` must name its groups, not {.code {deparse1(group)}}.", call
     )
   }
-  if (is.call(group) && as.character(group[[1L]])[[1L]] %in%
-        c("/", "+", "*", "^", "||", "|", "%in%")) {
+  outer_call <- if (is.call(group)) as.character(group[[1L]])[[1L]] else ""
+  if (outer_call %in% c("gr", "mm") && !exists(outer_call, env)) {
+    abort_bar(
+      "`formula` cannot have {.fn {outer_call}}, which is of brms.", call,
+      if (outer_call == "gr") "Its first argument alone is the group."
+    )
+  }
+  if (outer_call %in% c("/", "+", "*", "^", "||", "|", "%in%")) {
     abort_bar(
       "A bar of `formula` must have one grouping factor, not
        {.code {deparse1(group)}}.",

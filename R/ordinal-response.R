@@ -26,7 +26,9 @@ as_ordered <- function(y, name, call) {
   }
   y <- as_measurements(y, name, call)$y
   abort_elements(
-    !is.na(y) & (y < 1 | y != round(y)), y, name, "whole numbers from 1", call
+    !is.na(y) & (y < 1 | y != round(y)), y, name, "whole numbers from 1", call,
+    "{.fn ordered} or {.fn cut} makes categories of numbers; measurements are
+     the response of {.fn gibbs_lm} or {.fn gibbs_hlm}."
   )
   most <- max(0, y, na.rm = TRUE)
   if (most > 1000) {

@@ -17,8 +17,8 @@
 #'   those of its fixed effects.
 #' - marginaleffects: `predictions()`, `comparisons()` and `slopes()` use the
 #'   draws of the expected response (`type = "response"`), of the linear
-#'   predictor (`"link"`) or of new responses (`"prediction"`). The option
-#'   `options(marginaleffects_model_classes = "gibbsite_fit")` is needed. For a
+#'   predictor (`"link"`) or of new responses (`"prediction"`). Loading gibbsite
+#'   adds `"gibbsite_fit"` to the option `marginaleffects_model_classes`. For a
 #'   hierarchical regression, `re_formula = NA` leaves out the groups'
 #'   deviations, and `allow_new_levels = TRUE` allows new groups. Each draw of
 #'   the fit has one draw of a group's deviations, the same in every call.
@@ -68,9 +68,7 @@
 #' if (getRversion() >= "4.4" &&
 #'       requireNamespace("marginaleffects", quietly = TRUE) &&
 #'       requireNamespace("collapse", quietly = TRUE)) {
-#'   old <- options(marginaleffects_model_classes = "gibbsite_fit")
-#'   print(marginaleffects::avg_slopes(fit, variables = "hp"))
-#'   options(old)
+#'   marginaleffects::avg_slopes(fit, variables = "hp")
 #' }
 #'
 #' # parsnip::logistic_reg() |>

@@ -13,10 +13,7 @@
 
 suppressMessages(library(gibbsite))
 filter <- c(commandArgs(trailingOnly = TRUE), "")[1]
-options(
-  marginaleffects_model_classes = "gibbsite_fit", marginaleffects_safe = FALSE,
-  future.cache.path = tempdir()
-)
+options(marginaleffects_safe = FALSE, future.cache.path = tempdir())
 # emmeans shows an error by try(), and then raises its own
 shown <- tempfile()
 

@@ -779,6 +779,13 @@ test_that("arguments of glm() and other packages lead to those here", {
   expect_match(hint(gibbs_bmf(y ~ u + i, made, k = 3)), "It is `rank`")
   expect_match(hint(gibbs_pmf(y ~ u + i, made, k = 3)), "It is `rank`")
   expect_match(hint(gibbs_bmf(y ~ u + i, made, kee = 3)), "keep_data")
+  expect_match(
+    hint(gibbs_count(carb ~ wt, mtcars, exposure = wt)), "log(exposure)",
+    fixed = TRUE
+  )
+  expect_match(hint(gibbs_count(factor(carb) ~ wt, mtcars)), "categorical")
+  expect_match(hint(gibbs_count(wt ~ carb, mtcars)), "gibbs_lm")
+  expect_match(hint(gibbs_ordinal(wt ~ carb, mtcars)), "cut")
   fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, seed = 1)
   expect_match(hint(predict(fit, se.fit = TRUE)), "interval = .mean")
   expect_match(hint(predict(fit, summary = FALSE)), "posterior_epred")

@@ -467,10 +467,18 @@ local_marginaleffects <- function(env = parent.frame()) {
   skip_if_not_installed("marginaleffects")
   skip_if_not_installed("collapse")
   withr::local_options(
-    marginaleffects_model_classes = "gibbsite_fit",
     marginaleffects_safe = FALSE, .local_envir = env
   )
 }
+
+test_that("loading the package makes fits known to marginaleffects", {
+  expect_true("gibbsite_fit" %in% getOption("marginaleffects_model_classes"))
+  withr::local_options(marginaleffects_model_classes = "another")
+  name_to_marginaleffects()
+  expect_identical(
+    getOption("marginaleffects_model_classes"), c("another", "gibbsite_fit")
+  )
+})
 
 draws_in <- function(x) unname(marginaleffects::get_draws(x, "DxP"))
 
