@@ -191,8 +191,19 @@ by_point_blocks <- function(x, cost, log_density) {
   }))
 }
 
+# A density that takes one point, at the rows of x. tick: NULL, or called after
+# each.
+at_each_point <- function(x, density, tick) {
+  apply(x, 1L, function(point) {
+    value <- density(point)
+    if (!is.null(tick)) tick()
+    value
+  })
+}
+
 # The log posterior densities on scales without bounds that log_evidence() needs
-# of each model. Those of mixtures and of hierarchical regressions are in
+# of each model: model_unbounded(model, given, call). given: list(log_density,
+# lower, upper, tick), the arguments and the count of points (at_each_point()). Those of mixtures and of hierarchical regressions are in
 # R/gmm-evidence.R and R/hlm-evidence.R.
 
 # With model_density(): gibbs_lm() and gibbs_logistic().
@@ -238,7 +249,7 @@ model_unbounded.mh_model <- function(model, given, call) {
   density <- working_density(model)
   box <- unbounded_box(
     model$spec$lower %||% rep(-Inf, d), model$spec$upper %||% rep(Inf, d),
-    function(x) apply(x, 1L, density)
+    function(x) at_each_point(x, density, given$tick)
   )
   list(
     points = function(draws) {
@@ -302,7 +313,8 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
     as.double(value)
   }
   box <- unbounded_box(
-    bounds$lower, bounds$upper, function(x) apply(x, 1L, density)
+    bounds$lower, bounds$upper,
+    function(x) at_each_point(x, density, given$tick)
   )
   list(
     points = function(draws) {

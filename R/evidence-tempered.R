@@ -18,12 +18,15 @@ tempered_evidence <- function(fit, seed, call) {
     running$draws, length(model$parameters), " in each chain", call
   )
   root <- root_seed(seed, call)
+  tick <- part_counter(
+    "Draws of log_evidence()", length(fit) * running$draws, TRUE
+  )
   chains <- lapply(seq_along(fit), function(k) {
     state <- fit_part(fit, "chains")[[k]]$state
     stream <- spare_stream(root, length(fit), "continued_chain", call, k)
     with_stream(stream, {
       chain_evidence(
-        model, continued_replicas(model, state, running, call), call
+        model, continued_replicas(model, state, running, tick, call), call
       )
     }, call)$value
   })
@@ -72,7 +75,7 @@ check_tempered_fit <- function(model, call) {
 # list(power, log_p, hottest). log_p: the working log density of each replica,
 # draws x temperatures. hottest: working points of the last replica, draws x
 # coordinates.
-continued_replicas <- function(model, state, running, call) {
+continued_replicas <- function(model, state, running, tick, call) {
   model$spec$debug <- 0L
   state$trace <- NULL
   # From here on all random numbers are those of the current stream. The state
@@ -97,6 +100,7 @@ continued_replicas <- function(model, state, running, call) {
       state$value[[2L]], replicas$value[2L * seq_len(others)]
     )
     hottest[draw, ] <- replicas$x[(others - 1L) * d + seq_len(d)]
+    tick()
   }
   list(power = power, log_p = log_p, hottest = hottest)
 }

@@ -167,6 +167,9 @@ bridge_evidence <- function(fit, method, given, seed, call) {
     found <- tempered_evidence(fit, seed, call)
     return(report_evidence(found, method, fit, call))
   }
+  # each draw, and as many proposals
+  points <- 2 * length(fit) * nrow(fit[[1L]]) * (1 + (method == "warp3"))
+  given$tick <- part_counter("Points of log_evidence()", points, TRUE)
   known <- model_unbounded(fit_part(fit, "model"), given, call)
   if (is.null(known)) {
     return(new_evidence(NA_real_, NA_real_, method))

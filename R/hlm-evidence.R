@@ -211,7 +211,9 @@ model_unbounded.hlm_crossed_model <- function(model, given, call) {
       }, data$bars, own)
       log_beta <- if (data$known == 1) numeric(nrow(x)) else x[, -before]
       Reduce(`+`, lapply(at, `[[`, "log_prior")) +
-        log_crossed_marginal(data, lapply(at, `[[`, "factor"), log_beta)
+        log_crossed_marginal(
+          data, lapply(at, `[[`, "factor"), log_beta, given$tick
+        )
     }
   )
 }
@@ -224,16 +226,16 @@ model_unbounded.hlm_crossed_model <- function(model, given, call) {
 # times sqrt(beta) too, w = (I + A A')^-1 A y and e = y - A'w,
 #   log p(y | ..) = constant + (n log beta - log|I + A A'| - |e|^2 - |w|^2) / 2.
 # The order of the sparse A A' is the number of fixed effects and deviations.
-log_crossed_marginal <- function(data, factors, log_beta) {
+log_crossed_marginal <- function(data, factors, log_beta, tick = NULL) {
   rows <- crossed_rows(data)
   # b is in units of its prior
   constant <- hlm_constant(c(data, list(precision = 1)))
-  vapply(seq_along(log_beta), function(s) {
+  at_each_point(matrix(seq_along(log_beta)), function(s) {
     beta <- exp(log_beta[[s]])
     at <- sqrt(beta) * rows_times_factors(rows, factors, s)
     constant + (data$shape + data$n / 2) * log_beta[[s]] - data$rate * beta +
       log_standard_marginal(rows, at, sqrt(beta) * rows$y)
-  }, 0)
+  }, tick)
 }
 
 # list(a, values, y, places, pattern): a sparse matrix with the pattern of A;

@@ -136,9 +136,11 @@
 #' machine, on other machines, under a batch system. When the plan is
 #' sequential, `cores` starts processes on this machine, for this call alone.
 #' `threads` is the number inside each chain, so that a run uses up to `cores *
-#' threads` processors. Workers on this machine end by themselves after their
-#' session has ended, for any reason: forked ones (`cores`, `multicore`) within
-#' two seconds, others at the end of their segment.
+#' threads` processors. With more threads than free processors a chain is slower
+#' than with one, because its threads wait for each other. Workers on this
+#' machine end by themselves after their session has ended, for any reason:
+#' forked ones (`cores`, `multicore`) within two seconds, others at the end of
+#' their segment.
 #'
 #' @section Random numbers:
 #' The root of a run is one whole number: `seed`, or one made from one uniform

@@ -776,7 +776,7 @@ test_that("replicas go on with random numbers of their own", {
   expect_gt(state$sweep %% model$spec$rows, 0)
   of <- function(seed) {
     withr::with_seed(seed, gibbsite:::continued_replicas(
-      model, state, attr(fit, "running"), NULL
+      model, state, attr(fit, "running"), function() NULL, NULL
     ))
   }
   one <- of(1)
@@ -1120,4 +1120,25 @@ test_that("fits without evidence are errors that say what to use", {
     log_evidence(mixture)
     log_evidence(own)
   })
+})
+
+test_that("evidence at many points says how many are done", {
+  made <- NULL
+  local_object("part_counter", function(what, total, progress, ...) {
+    made <<- c(of = total, done = 0)
+    function() made[["done"]] <<- made[["done"]] + 1
+  })
+  d <- withr::with_seed(1, data.frame(
+    a = gl(4, 6), b = gl(3, 1, 24), y = stats::rnorm(24)
+  ))
+  crossed <- quick(
+    gibbs_hlm, y ~ 1 + (1 | a) + (1 | b), d, draws = 50, chains = 2
+  )
+  own <- normal_fit(2, c(1, 3), draws = 60, chains = 2)
+  suppressWarnings(log_evidence(crossed, seed = 1))
+  expect_identical(made, c(of = 200, done = 200))
+  suppressWarnings(log_evidence(own, method = "warp3", seed = 1))
+  expect_identical(made, c(of = 480, done = 480))
+  suppressWarnings(log_evidence(own, method = "tempered", seed = 1))
+  expect_identical(made, c(of = 120, done = 120))
 })
