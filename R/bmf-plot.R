@@ -163,7 +163,8 @@ picture_predicted <- function(shown) {
       },
       rule_key("equal", shown = TRUE, lty = 2)
     ), x = picture_axis("rating", at = if (few) sort(unique(table$value))),
-    y = picture_axis("posterior mean"), note = shown$note
+    # as far as the ratings, so that the line of equal values is seen
+    y = picture_axis("posterior mean", limits = range(table)), note = shown$note
   )
 }
 

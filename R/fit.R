@@ -330,6 +330,19 @@ check_passed_on <- function(..., call = rlang::caller_env()) {
 }
 
 
+# pp_check() of other packages draws other pictures by these arguments.
+check_one_check <- function(..., call = rlang::caller_env()) {
+  given <- intersect(c("type", "plotfun", "stat", "group"), names(substitute(list(...))))
+  if (length(given) > 0L) {
+    abort_argument(
+      c("There is no argument {.arg {given[[1L]]}}: one picture is drawn.",
+        i = "bayesplot has the others, such as
+             {.code ppc_stat(y, posterior_predict(fit))}."),
+      call = call
+    )
+  }
+}
+
 # Names of arguments in other packages, and what they are here.
 foreign_arguments <- c(
   na.action = "na_action", mcmc = "draws", n.sample = "draws",
@@ -350,10 +363,25 @@ family_hint <- function(known) {
       "Responses of {.fn gibbs_lm} and {.fn gibbs_hlm} are normal,",
       if ("errors" %in% known) "or t distributed with {.code errors = \"t\"};",
       "those of {.fn gibbs_logistic} and {.fn laplace_logistic} are binomial,",
-      "of {.fn gibbs_count} counts."
+      "of {.fn gibbs_count} counts, and of {.fn gibbs_ordinal} and",
+      "{.fn gibbs_categorical} categories."
     ))
   }
 }
+
+# Arguments of regressions in other packages, or of some functions here.
+regression_words <- c(
+  se = "{.fn gibbs_hlm} has {.arg se}: known standard errors of a normal
+        response.",
+  random = "Groups are bars of the formula: {.code y ~ x + (1 | g)}.",
+  exposure = "An exposure is an offset: {.code offset = log(exposure)}.",
+  link = "{.fn gibbs_logistic} has {.arg link}. Counts have a log link, ordered
+          categories a probit link, other categories a logit link."
+)
+
+stan_settings <- c(
+  "REML", "adapt_delta", "refresh", "backend", "iter_sampling", "max_treedepth"
+)
 
 # What to write for an argument of other packages, or NULL; a template. known:
 # the arguments that there are.
@@ -368,8 +396,17 @@ foreign_hint <- function(name, known) {
   if (name == "family") {
     return(family_hint(known))
   }
-  if (name == "exposure" && "offset" %in% known) {
-    return("An exposure is an offset: {.code offset = log(exposure)}.")
+  if (name %in% names(regression_words) && all(c("prior", "offset") %in% known)) {
+    return(regression_words[[name]])
+  }
+  if (name %in% stan_settings && "burnin" %in% known) {
+    return("A Gibbs sampler has no such setting: see {.code ?running}.")
+  }
+  if (startsWith(name, "prior_") && "prior" %in% known) {
+    return("{.arg prior} has all priors.")
+  }
+  if (name == "pars" && "variables" %in% known) {
+    return("It is {.arg variables} here.")
   }
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = \"mean\"} adds standard deviations, as the column
@@ -764,15 +801,29 @@ check_changes <- function(changes, call) {
 evaluate_again <- function(again, env, call) {
   withCallingHandlers(eval(again, env), error = function(cnd) {
     for (arg in intersect(c("data", "x", "y", "ratings"), names(again))) {
-      tryCatch(eval(again[[arg]], env), error = function(cnd) {
-        shown <- deparse1(again[[arg]])
+      given <- again[[arg]]
+      found <- tryCatch(eval(given, env), error = function(cnd) NULL)
+      # where the data were an argument, a function may have its name
+      if (is.null(found) || is.name(given) && is.function(found)) {
+        shown <- deparse1(given)
         abort_state(
           c("The data of the fit's call, {.code {arg} = {shown}}, are not
              found.",
             i = "Give them: {.code update(fit, {arg} = )}."),
           call = call, class = "data"
         )
-      })
+      }
+      # of data in a call those variables alone are kept that its formula has
+      lacking <- setdiff(all.vars(again$formula), c(".", names(given)))
+      lacking <- lacking[!vapply(lacking, exists, NA, env)]
+      if (is.data.frame(given) && length(lacking) > 0L) {
+        abort_state(
+          c("The call of the fit has the data themselves, of which it keeps the
+             variables of its own formula, not {.val {lacking[[1L]]}}.",
+            i = "Give them: {.code update(fit, {arg} = )}."),
+          call = call, class = "data"
+        )
+      }
     }
   })
 }

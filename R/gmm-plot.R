@@ -114,6 +114,15 @@ plotted_variables <- function(model, variables, call) {
   found
 }
 
+# Of more variables than a picture has room for.
+left_out_words <- function(shown, variables) {
+  if (length(variables) > 6L && identical(shown, 1:6)) {
+    paste0(
+      "the first 6 of ", length(variables), " variables; `variables` names others"
+    )
+  }
+}
+
 # The mixture at the posterior mean of its parameters, for the shown variables
 # only. Components that are not drawn have the colour NA. prob: probabilities of
 # the components, observations x components; needed if some may be left out.
@@ -314,7 +323,9 @@ picture_components <- function(fit, shown, level) {
     )
   })
   several <- ncol(x) > 2L
-  contours <- if (!several) contours_shown(fit, shown, x)
+  contours <- if (!several) {
+    contours_shown(fit, shown, rbind(x, as.matrix(ellipses[c("x", "y")])))
+  }
   ellipse <- paste(percent(level), "ellipse")
   pairs_picture(
     table, c(
@@ -332,7 +343,10 @@ picture_components <- function(fit, shown, level) {
       component_key(p), plot_key(ellipse, "grey35", lty = 1),
       plot_key("mean", "grey35", pch = 3),
       if (!several) plot_key("predictive density", "grey75", lty = 1, lwd = 1)
-    ), colnames(x), c("paler points: less certain", some$note)
+    ), colnames(x), c(
+      if (several) left_out_words(shown, fit_part(fit, "model")$variables),
+      "paler points: less certain", some$note
+    )
   )
 }
 
@@ -401,7 +415,7 @@ ellipse_table <- function(p, level, columns = 1:2) {
 }
 
 # Contours of the posterior predictive density, from at most 200 draws on a 60 x
-# 60 grid around the data x: x, y, group.
+# 60 grid around the points x: x, y, group.
 contours_shown <- function(fit, shown, x) {
   model <- fit_part(fit, "model")
   draws <- some_draws(fit, 200)

@@ -241,6 +241,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   x <- frame_design(fixed, frame, contrasts, call)
   bars <- lapply(parsed$bars, frame_bar, frame, x, fixed, contrasts, call)
   check_bars(bars, call)
+  say_single_groups(bars)
   own <- attr(x, "contrasts")
   for (bar in bars) own <- c(own, bar$contrasts)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
@@ -316,6 +317,18 @@ check_bars <- function(bars, call) {
         call, "Each term of a grouping factor stands in one bar."
       )
     }
+  }
+}
+
+say_single_groups <- function(bars) {
+  single <- lengths(lapply(bars, `[[`, "levels")) == 1L
+  names <- unique(vapply(bars[single], `[[`, "", "group_name"))
+  if (length(names) > 0L) {
+    inform_gibbsite(
+      "There is one group of {.val {names}}: the standard deviation of its
+       effects is drawn from the prior.",
+      class = "single_group"
+    )
   }
 }
 

@@ -13,7 +13,7 @@ picture_groups <- function(fit, terms, level) {
     few <- if (length(levels) > 40L) {
       clearest(
         group_moments(fit, term), TRUE, "groups", from = from,
-        about = "coefficient - its mean"
+        those = "furthest from the line, in standard deviations"
       )
     } else {
       list(rows = seq_along(levels))
@@ -22,6 +22,7 @@ picture_groups <- function(fit, terms, level) {
       fit, term, c(level, 0.5), few$rows, if (is.null(few$note)) Inf else 1000
     )
     wide <- wide[order(wide$mean, decreasing = TRUE), ]
+    if (!is.null(few$note)) wide <- with_gap(wide, from, length(levels))
     data.frame(
       name = rownames(wide), centre = wide$mean, lower = wide$lower,
       upper = wide$upper, lower_50 = wide$lower_50, upper_50 = wide$upper_50,
@@ -50,6 +51,15 @@ picture_groups <- function(fit, terms, level) {
     shown$table$panel <- factor(table$panel, unique(table$panel))
   }
   picture_intervals(shown)
+}
+
+# A row without numbers where the groups that are left out would stand: those
+# before have larger means than `from`. all: the number of groups.
+with_gap <- function(table, from, all) {
+  gap <- table[NA_integer_, ]
+  rownames(gap) <- paste("...", digits(all - nrow(table)), "others ...")
+  above <- table$mean > from
+  rbind(table[above, ], gap, table[!above, ])
 }
 
 # What the line of mean_coefficient() is.

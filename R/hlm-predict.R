@@ -372,7 +372,13 @@ hlm_eta <- function(model, d, rows, draw) {
 
 #' @exportS3Method
 predictor_at_draws.hlm_model <- function(model, draws, rows) {
-  hlm_eta(model, hlm_draws_in(model, draws), rows, TRUE)$mu
+  d <- hlm_draws_in(model, draws)
+  # those that `keep` has stored are the draws'
+  own <- coefficient_names(model$data$q, model$data$groups)
+  if (is.null(d$u) && all(own %in% model$columns)) {
+    d$u <- stored_group_deviations(model, draws)
+  }
+  hlm_eta(model, d, rows, TRUE)$mu
 }
 
 #' @exportS3Method

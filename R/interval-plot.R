@@ -54,7 +54,16 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
     )
     shown[c("line", "words", "log")] <- list(1, "equal odds", TRUE)
   }
-  in_units(shown, units, if (odds) "odds" else changed_words(model), odds)
+  shown <- in_units(
+    shown, units, if (odds) "odds" else changed_words(model), odds
+  )
+  if (is_unordered(model_response(model))) {
+    # each category beside the first
+    shown$xlab <- paste0(
+      shown$xlab, " (reference: ", model_response(model)$levels[[1L]], ")"
+    )
+  }
+  shown
 }
 
 # The units of coefficients, of column_units(), and `words` that name them.
@@ -78,10 +87,10 @@ estimate_words <- function(model) {
 }
 
 # The estimates that are drawn: list(rows, note), at most `most` if `choose`,
-# those with the largest |mean| / sd, in their order. The note has the range of
-# the others' means, in the units of the picture.
+# those with the largest |mean - from| / sd, in their order. The note has the
+# range of the others' means, in the units of the picture. `those`: in words.
 clearest <- function(estimate, choose, what, factor = 1, most = 40L, from = 0,
-                     about = "mean") {
+                     those = "with the largest |mean| / sd") {
   n <- length(estimate$mean)
   if (!choose || n <= most) {
     return(list(rows = seq_len(n)))
@@ -90,9 +99,8 @@ clearest <- function(estimate, choose, what, factor = 1, most = 40L, from = 0,
   rows <- sort(order(-size)[seq_len(most)])
   ends <- format(range((estimate$mean * factor)[-rows]), digits = 2)
   list(rows = rows, note = paste0(
-    most, " of ", digits(n), " ", what, ": those with the largest |", about,
-    "| / sd; means of the others: ", trimws(ends[[1L]]), " to ",
-    trimws(ends[[2L]])
+    most, " of ", digits(n), " ", what, ": those ", those,
+    "; means of the others: ", trimws(ends[[1L]]), " to ", trimws(ends[[2L]])
   ))
 }
 
@@ -224,7 +232,7 @@ clip_intervals <- function(table, line, log) {
   if (length(far) == 0L) {
     return(list(table = table))
   }
-  limits <- range(ends[-far, ], scale(line))
+  limits <- range(ends[-far, ], scale(line), na.rm = TRUE)
   limits <- limits + c(-0.15, 0.15) * diff(limits)
   far <- far[ends[far, 1L] < limits[[1L]] | ends[far, 2L] > limits[[2L]]]
   cut <- function(x) back(pmin(pmax(scale(x), limits[[1L]]), limits[[2L]]))
@@ -257,12 +265,17 @@ clip_intervals <- function(table, line, log) {
 }
 
 # The rows, at most a third, without which the range of all is less than a third
-# as long.
+# as long. They are much longer than others: a short interval far from the line
+# is a clear effect, and is shown.
 squeezing <- function(ends, line) {
   kept <- seq_len(nrow(ends))
+  own <- ends[, 2L] - ends[, 1L]
+  long <- own > 3 * stats::median(own, na.rm = TRUE) & !is.na(own)
   width <- function(rows) diff(range(ends[rows, ], line, finite = TRUE))
-  for (step in seq_len(nrow(ends) %/% 3L)) {
-    without <- vapply(seq_along(kept), function(i) width(kept[-i]), 0)
+  for (step in seq_len(min(sum(long), nrow(ends) %/% 3L))) {
+    without <- vapply(seq_along(kept), function(i) {
+      if (long[[kept[[i]]]]) width(kept[-i]) else Inf
+    }, 0)
     kept <- kept[-which.min(without)]
     if (width(kept) < width(seq_len(nrow(ends))) / 3) {
       return(setdiff(seq_len(nrow(ends)), kept))

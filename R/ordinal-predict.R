@@ -20,7 +20,8 @@
 #' new groups are drawn.
 #'
 #' `posterior_epred()` is an array, draws x observations x categories;
-#' `posterior_predict()` has the numbers of the categories, 1 to \eqn{K}, and
+#' `posterior_predict()` has the numbers of the categories, 1 to \eqn{K}, with
+#' their names as the attribute `levels`, and
 #' for a response of counts an array of counts of the same form. Of
 #' [gibbs_categorical()] `posterior_linpred()` is an array too, without the first
 #' category. `simulate()` gives responses in the form of the fit's. `augment()`

@@ -144,6 +144,8 @@ panel_cells <- function(picture, grid, region, edges, size) {
     free[["x"]] | cells$row == grid[[1L]] | at > n - grid[[2L]], ticks$below,
     0.06
   )
+  # the panels of a row are equally high
+  cells$mbottom <- stats::ave(cells$mbottom, cells$row, FUN = max)
   cells$mtop <- if (is.null(picture$panels$title)) 0.02 else 1.45 * line
   cells$mright <- if (n == 1L) 0.1 else 0.08 + 0.3 * line * (!free[["y"]])
   sizes <- function(margins, total, share) {

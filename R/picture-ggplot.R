@@ -115,9 +115,9 @@ ggplot_key <- function(key) {
   all <- key[!duplicated(key$label), ]
   shown <- shown_key(key)
   values <- function(colours) stats::setNames(colours, all$label)
-  # some 100 letters, with symbols as wide as 6, fit on a page of 480 pixels
+  # some 75 letters, with symbols as wide as 6, fit on a page of 400 pixels
   legend <- if (nrow(shown) == 0L) "none" else ggplot2::guide_legend(
-    title = NULL, nrow = ceiling(sum(nchar(shown$label) + 6) / 100),
+    title = NULL, nrow = ceiling(sum(nchar(shown$label) + 6) / 75),
     byrow = TRUE, override.aes = list(
       alpha = NA, fill = shown$fill, shape = shown$pch, size = 1.8,
       linetype = ifelse(is.na(shown$lty), 0, shown$lty),

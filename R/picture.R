@@ -159,6 +159,11 @@ gibbsite_palette <- function(n) {
   grDevices::hcl.colors(n, "viridis", rev = FALSE)
 }
 
+# For categories with an order: from dark to light, without the palest.
+ordered_palette <- function(n) {
+  grDevices::hcl.colors(n + 1L, "viridis")[seq_len(n)]
+}
+
 pale <- function(colour, alpha) grDevices::adjustcolor(colour, alpha)
 
 # observations
@@ -177,8 +182,13 @@ check_plots_with <- function(x, type, types, call,
   force(arg)
   if (!is.null(x) && !all(type %in% types)) {
     abort_argument(
-      "{.arg {arg}} must be NULL where {.arg type} is not
-       {or_words(quoted(types))}.",
+      c("{.arg {arg}} must be NULL where {.arg type} is not
+         {or_words(quoted(types))}.",
+        i = switch(arg,
+          variable = "Give {.code type = {quoted(types[[1L]])}} as well.",
+          term = "The response along a variable:
+                  {.code type = \"response\", variable = }."
+        )),
       call = call
     )
   }

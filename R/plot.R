@@ -8,11 +8,11 @@
 #' - `"trace"`: the draws against the sweep in which they were made. The grey
 #'   strip at the left marks the burn-in, whose draws are not kept. Of a long
 #'   chain at most 2,000 evenly spaced draws are shown.
-#' - `"density"`: a density of each chain's draws; bars for quantities that take
-#'   few whole values.
+#' - `"density"`: a density of each chain's draws between the smallest and the
+#'   largest of all; bars for quantities that take few whole values.
 #' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.
-#' - `"ranks"`: the distribution of the ranks of a chain's draws among the draws
-#'   of all chains. If the chains agree, it stays close to the dashed line
+#' - `"ranks"`, for two chains or more: the distribution of the ranks of a
+#'   chain's draws among the draws of all chains. If the chains agree, it stays close to the dashed line
 #'   (Vehtari et al. 2021).
 #'
 #' A quantity that is constant, or has draws that are not finite, has a panel
@@ -89,6 +89,13 @@ picture_draws <- function(draws, sets, running, type, call) {
     abort_argument(
       c("There must be at most 30 panels, not {count}.",
         i = "Name fewer {.arg variables} or types."),
+      call = call
+    )
+  }
+  if ("ranks" %in% type && dim(draws)[[2L]] == 1L) {
+    abort_argument(
+      c("{.code type = \"ranks\"} compares chains, and {.arg x} has one.",
+        i = "{.code \"trace\"} and {.code \"autocorrelation\"} show one."),
       call = call
     )
   }
@@ -364,6 +371,7 @@ density_lines <- function(values) {
   discrete <- is_discrete(values)
   level <- if (discrete) sort(unique(as.vector(values)))
   width <- if (!discrete) stats::bw.nrd0(values)
+  ends <- range(values)
   do.call(rbind, lapply(seq_len(ncol(values)), function(k) {
     x <- values[, k]
     curve <- if (discrete) {
@@ -371,10 +379,23 @@ density_lines <- function(values) {
         x = level, y = tabulate(match(x, level), length(level)) / length(x)
       )
     } else {
-      stats::density(x, bw = width, cut = 1)[c("x", "y")]
+      density_between(x, width, ends)
     }
     data.frame(chain = k, curve, discrete = discrete)
   }))
+}
+
+# list(x, y): a kernel density between `ends`, at which it is reflected, because
+# draws may end at a bound; in a tail this adds nothing.
+density_between <- function(x, width, ends) {
+  if (ends[[1L]] == ends[[2L]]) {
+    return(stats::density(x, bw = width, cut = 1)[c("x", "y")])
+  }
+  curve <- stats::density(
+    c(x, 2 * ends[[1L]] - x, 2 * ends[[2L]] - x), bw = width,
+    from = ends[[1L]], to = ends[[2L]]
+  )
+  list(x = curve$x, y = 3 * curve$y)
 }
 
 # Lags x chains, from lag 0; NA for a chain that never moved.
@@ -387,11 +408,12 @@ autocorrelation_shown <- function(values) {
   matrix(correlation, most + 1)
 }
 
-# Ranks in 20 equal classes: list(cuts, share), the limits of the classes and
-# each chain's counts, divided by their expectation if the chains agreed.
+# Ranks in 20 equal classes, fewer where they would have less than five draws of
+# a chain: list(cuts, share), the limits of the classes and each chain's counts,
+# divided by their expectation if the chains agreed.
 ranks_shown <- function(values) {
   ranks <- matrix(rank(values, ties.method = "average"), nrow(values))
-  classes <- min(20, nrow(values))
+  classes <- min(20, max(2, nrow(values) %/% 5))
   cuts <- seq(0, length(values), length.out = classes + 1)
   share <- apply(ranks, 2, function(r) {
     count <- tabulate(pmin(findInterval(r - 0.5, cuts), classes), classes)

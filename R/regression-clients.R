@@ -110,6 +110,8 @@ client_data <- function(object, further = FALSE, call = rlang::caller_env()) {
 # columns of the data. rows: names of the rows of the model frame.
 call_variables <- function(data, variables, rows, env, further) {
   data <- tryCatch(eval(data, env), error = function(cnd) NULL)
+  # a function of this name, where the data were an argument
+  if (!is.list(data) && !is.environment(data)) data <- NULL
   out <- data.frame(row.names = rows)
   at <- as_row_numbers(rows, data)
   for (name in union(variables, if (further) names(data))) {

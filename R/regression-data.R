@@ -454,6 +454,19 @@ are_row_numbers <- function(x, n, any_size) {
     (any_size || all(abs(x) <= n))
 }
 
+# For a vector of another length than the data has rows, in the words of
+# model.frame(); NULL for another reason.
+length_hint <- function(reason, data) {
+  of <- regmatches(
+    reason, regexec("variable lengths differ \\(found for '(.*)'\\)", reason)
+  )[[1L]][2L]
+  if (!is.na(of) && is.data.frame(data)) {
+    name <- gsub("[()]", "", of)
+    paste0("`", name, "` must have ", digits(nrow(data)), " values, one for ",
+           "each row of `data`.")
+  }
+}
+
 # The model frame of a call with a formula, complete; list(frame, na_action).
 # data: NULL if there are none; user_call: match.call(), made in `env`.
 formula_frame <- function(formula, data, user_call, action, env, call) {
@@ -480,7 +493,8 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
       parts <- and_words(paste0("`", parts, "`"))
       abort_argument(
         c("The model frame cannot be made of {parts}.", x = "{reason}",
-          i = misspelt_hint(columns, data, environment(formula))),
+          i = length_hint(reason, data) %||%
+            misspelt_hint(columns, data, environment(formula))),
         call = call
       )
     }

@@ -349,7 +349,7 @@ picture_curves <- function(shown, level) {
       paste(by, "=", as.character(rows$by))
     }
   }
-  band <- paste0(percent(level), if (shown$normal) " of the mean" else " band")
+  band <- paste0(percent(level), " band", if (shown$normal) " of the mean")
   new <- paste(percent(level), "of new observations")
   single <- !shown$normal && is.null(shown$frame$trials)
   observed <- observed_words(shown)
@@ -418,8 +418,11 @@ picture_levels <- function(shown, level) {
   interval <- paste(percent(level), "interval")
   colour <- gibbsite_palette(1L)
   observed <- observed_words(shown)
+  # side by side, by a sequence that fills 0 to 1 evenly
+  place <- (seq_along(shown$points$y) * (sqrt(5) - 1) / 2) %% 1
   points <- data.frame(
-    x = match(id_words(shown$points$x), labels), y = shown$points$y
+    x = match(id_words(shown$points$x), labels) + 0.3 * (place - 0.5),
+    y = shown$points$y
   )
   picture(
     table, list(
@@ -431,7 +434,8 @@ picture_levels <- function(shown, level) {
       picture_layer("point", data.frame(x = at, y = table$mean, size = 2),
                     "mean")
     ), rbind(
-      plot_key("mean", colour, pch = 19), plot_key(interval, colour, lty = 1),
+      plot_key("mean", colour, pch = 19),
+      plot_key(interval, colour, lty = 1, lwd = 3),
       plot_key(observed, grey_points, pch = 19, shown = shown$normal)
     ), x = picture_axis(shown$grid$variable, at = at, labels = labels),
     y = picture_axis(shown$ylab, limits = if (!shown$normal) 0:1),

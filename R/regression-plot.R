@@ -11,9 +11,9 @@
 #'   those of other columns per unit, and of levels of factors against the
 #'   reference level, each in a panel of its own. Of more than 40 there are
 #'   those with the largest |mean| / sd; a line above says where the others'
-#'   means are. If a few intervals reach three times as far as all others, they
-#'   are cut at the others' range: arrows show that they go on, and a line above
-#'   says how far.
+#'   means are. If a few intervals are more than three times as long as most, and
+#'   reach three times as far as all others, they are cut at the others' range:
+#'   arrows show that they go on, and a line above says how far.
 #' * `"odds"`, for the logit link: the exponentials of these numbers, which are
 #'   odds ratios, on a logarithmic axis. At 1 the odds do not change. The point
 #'   is the exponential of the coefficient's estimate and not the mean of the
@@ -32,7 +32,8 @@
 #'   where the other variables are set, which are partial residuals around the
 #'   curve. Those of a binomial one are observed proportions of counts, or ticks
 #'   above and below for successes and failures, of the observations with the
-#'   levels that are drawn. A factor is shown level by level.
+#'   levels that are drawn. A factor is shown level by level. Categories have a
+#'   curve each, more than four a panel each.
 #' * `"calibration"`, for binomial responses: observations in groups of similar
 #'   predicted probability; their observed proportion of successes against the
 #'   predicted one, with the interval that holds the proportion with probability
@@ -44,8 +45,8 @@
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
 #' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the left
-#'   the least squares estimate of the coefficient from the rows of the group alone, on the right
-#'   its posterior mean. Fixed effects of columns that are not before the bar are
+#'   the least squares estimate of the coefficient from the rows of the group
+#'   alone, on the right its posterior mean. Fixed effects of columns that are not before the bar are
 #'   held at their posterior means. The horizontal line is as above. A group is
 #'   left out if its rows do not determine its estimates.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`. For
@@ -233,16 +234,29 @@ picture_categories <- function(fit, variable, level, call) {
   others <- others_of(grid)
   note <- others_text(grid$typical[others], grid$data[others])
   name <- as.character(table$category)
-  colours <- gibbsite_palette(length(categories))
+  ordered <- !is_unordered(model_response(model))
+  colours <- (if (ordered) ordered_palette else gibbsite_palette)(
+    length(categories)
+  )
   ylab <- paste("probability of", frame$response$name)
-  if (is.numeric(grid$values)) {
+  curves <- is.numeric(grid$values)
+  # many bands on each other cannot be told apart
+  panels <- if (curves && length(categories) > 4L) {
+    data.frame(panel = categories, title = categories)
+  }
+  if (curves) {
     table$x <- grid$at[at]
+    own <- if (!is.null(panels)) {
+      data.frame(panel = factor(name, categories))
+    } else {
+      data.frame(row.names = seq_along(name))
+    }
     layers <- list(
       picture_layer("band", data.frame(
-        table[c("x", "lower", "upper")], group = name
+        table[c("x", "lower", "upper")], group = name, own
       ), paste("band", name)),
       picture_layer("line", data.frame(
-        x = table$x, y = table$mean, group = name
+        x = table$x, y = table$mean, group = name, own
       ), name)
     )
     x <- picture_axis(grid$variable)
@@ -265,15 +279,14 @@ picture_categories <- function(fit, variable, level, call) {
   picture(
     table, layers, rbind(
       plot_key(
-        categories, colours, lty = 1,
-        pch = if (is.numeric(grid$values)) NA else 19
+        categories, colours, lty = 1, pch = if (curves) NA else 19,
+        shown = is.null(panels)
       ),
       plot_key(paste("band", categories), NA, fill = pale(colours, 0.2),
                shown = FALSE)
     ), x = x, y = picture_axis(ylab, limits = 0:1, at = seq(0, 1, 0.2)),
-    note = c(note, paste(
-      if (is.numeric(grid$values)) "bands:" else "lines:", percent(level)
-    ))
+    note = c(note, paste(if (curves) "bands:" else "lines:", percent(level))),
+    panels = panels
   )
 }
 

@@ -381,7 +381,9 @@ foreign_type_hint <- function(type, known) {
 #' does not store them: they are drawn from their exact distribution given the
 #' parameters of the draw and the data, and those of new groups from
 #' \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}, with random numbers of R's
-#' generator.
+#' generator. So `log_lik()`, `loo()` and `posterior_epred()` of such a fit
+#' differ a little between calls, unless [set.seed()] is called before each or
+#' the fit was made with `keep = "w"`, which stores them.
 #'
 #' `log_lik(by = )` a grouping factor is the log density of the responses of
 #' each group of the factor, with the deviations of this group integrated out
@@ -541,7 +543,11 @@ posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
   size <- response_size(
     at$response, at$model, newdata, weights, trials, ncol(at$eta), call
   )
-  response_draw(at$response, at$eta, size, at$scale)
+  out <- response_draw(at$response, at$eta, size, at$scale)
+  if (has_categories(at$response) && length(dim(out)) == 2L) {
+    attr(out, "levels") <- at$response$levels
+  }
+  out
 }
 
 #' @rdname regression-draws
@@ -628,6 +634,7 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
 #' @rawNamespace S3method(bayesplot::pp_check, gibbsite_regression)
 pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
+  check_one_check(...)
   check_passed_on(...)
   frame <- check_frame(fit_part(object, "model"))
   ndraws <- ndraws %||% min(50, ndraws(object))

@@ -783,6 +783,18 @@ test_that("arguments of glm() and other packages lead to those here", {
     hint(gibbs_count(carb ~ wt, mtcars, exposure = wt)), "log(exposure)",
     fixed = TRUE
   )
+  expect_match(hint(gibbs_lm(mpg ~ wt, mtcars, se = wt)), "gibbs_hlm")
+  expect_match(
+    hint(gibbs_lm(mpg ~ wt, mtcars, random = ~ 1 | cyl)), "bars of the formula"
+  )
+  expect_match(hint(gibbs_ordinal(cyl ~ wt, mtcars, link = "probit")), "probit")
+  expect_match(hint(gibbs_lm(mpg ~ wt, mtcars, REML = TRUE)), "no such setting")
+  expect_match(
+    hint(gibbs_lm(mpg ~ wt, mtcars, prior_intercept = 1)), "all priors"
+  )
+  expect_match(
+    hint(gibbs_logistic(am ~ wt, mtcars, weights = 2)), "must have 32 values"
+  )
   expect_match(hint(gibbs_count(factor(carb) ~ wt, mtcars)), "categorical")
   expect_match(hint(gibbs_count(wt ~ carb, mtcars)), "gibbs_lm")
   expect_match(hint(gibbs_ordinal(wt ~ carb, mtcars)), "cut")

@@ -275,8 +275,12 @@ test_that("of many the largest are drawn, and the picture says so", {
   expect_identical(nrow(named$table), 60L)
 
   groups <- picture_of(chicks, term = "Time")
-  expect_identical(nrow(groups$table), 40L)
-  expect_match(groups$note, "^40 of 50 groups")
+  # and a row for the others, where they would stand
+  expect_identical(nrow(groups$table), 41L)
+  gap <- match("... 10 others ...", groups$table$name)
+  above <- groups$table$centre > groups$table$line
+  expect_identical(above, ifelse(seq_len(41) == gap, NA, seq_len(41) < gap))
+  expect_match(groups$note, "^40 of 50 groups: those furthest from the line")
   expect_identical(groups$y$title, "Chick")
   # all terms by default, a panel each
   expect_identical(

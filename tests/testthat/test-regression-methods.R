@@ -308,3 +308,53 @@ test_that("explained variance takes many rows in blocks of draws", {
   })
   expect_identical(Map(bayes_R2, fits, new), whole)
 })
+
+test_that("data of a name that a function has are said to be missing", {
+  made <- function(df, formula) {
+    suppressWarnings(gibbs_lm(
+      formula, df, draws = 5, burnin = 5, chains = 1, seed = 1, progress = FALSE
+    ))
+  }
+  fit <- made(mtcars, mpg ~ wt)
+  expect_identical(nrow(client_data(fit)), 32L)
+  expect_error(update(fit, . ~ 1), "data = df", class = "gibbsite_error_data")
+  # the call has the data, but no columns that its formula does not have
+  whole <- do.call(gibbs_lm, list(
+    mpg ~ wt, mtcars, draws = 5, burnin = 5, chains = 1, seed = 1,
+    progress = FALSE
+  ))
+  expect_error(
+    suppressWarnings(update(whole, . ~ . + hp)), "not \"hp\"",
+    class = "gibbsite_error_data"
+  )
+  again <- suppressWarnings(update(whole, . ~ 1))
+  expect_identical(names(coef(again)), "(Intercept)")
+})
+
+test_that("kept deviations of groups are those of all draws", {
+  fit <- quick(
+    gibbs_hlm, weight ~ Time + (1 + Time | Chick), ChickWeight, keep = "w"
+  )
+  eta <- posterior_linpred(fit)
+  expect_identical(posterior_linpred(fit), eta)
+  w <- as.matrix(fit)
+  at <- match(ChickWeight$Chick[[30]], rownames(coef(fit)$Chick))
+  expect_equal(
+    unname(eta[, 30]), unname(
+      w[, sprintf("w[1,%d]", at)] +
+        ChickWeight$Time[[30]] * w[, sprintf("w[2,%d]", at)]
+    )
+  )
+})
+
+test_that("one group is said to inform nothing about its spread", {
+  expect_message(
+    quick(gibbs_hlm, mpg ~ wt + (1 | cyl), subset(mtcars, cyl == 4)),
+    "one group", class = "gibbsite_message_single_group"
+  )
+  expect_message(
+    quick(gibbs_logistic, am ~ wt + (1 | vs) + (1 | cyl),
+          subset(mtcars, cyl == 4)),
+    "one group", class = "gibbsite_message_single_group"
+  )
+})
