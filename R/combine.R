@@ -217,11 +217,20 @@ check_same_runs <- function(fits, call) {
       if (what == "data") {
         check_same_hash(c(first$data, other$data), call)
       }
+      # the fields of the model or of the prior that differ
+      one <- first[[what]]
+      two <- other[[what]]
+      fields <- if (is.list(one) && is.list(two)) {
+        both <- intersect(names(one), names(two))
+        differ <- both[!mapply(identical, one[both], two[both])]
+        utils::head(setdiff(differ, c("headline", "cures", "pivot")), 3L)
+      }
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
+          x = if (length(fields) > 0L) "Not the same: {.field {fields}}.",
           i = if (!identical(first$data, other$data)) {
-            "Their data differ. Fits of several completed data sets are combined
-             with {.code data = \"imputed\"}."
+            "Fits of several completed data sets are combined with
+             {.code data = \"imputed\"}."
           },
           i = switch(what,
             "number of draws" =

@@ -228,7 +228,10 @@ clip_intervals <- function(table, line, log) {
   scale <- if (log) base::log else identity
   back <- if (log) exp else identity
   ends <- cbind(scale(table$lower), scale(table$upper))
-  far <- squeezing(ends, scale(line))
+  own <- ends[, 2L] - ends[, 1L]
+  # a short interval far from the line is a clear effect, and is shown
+  long <- own > 3 * stats::median(own, na.rm = TRUE) & !is.na(own)
+  far <- squeezing(ends, scale(line), long)
   if (length(far) == 0L) {
     return(list(table = table))
   }
@@ -264,17 +267,14 @@ clip_intervals <- function(table, line, log) {
   )
 }
 
-# The rows, at most a third, without which the range of all is less than a third
-# as long. They are much longer than others: a short interval far from the line
-# is a clear effect, and is shown.
-squeezing <- function(ends, line) {
+# The rows, at most a third and among `may`, without which the range of all is
+# less than a third as long.
+squeezing <- function(ends, line, may = rep(TRUE, nrow(ends))) {
   kept <- seq_len(nrow(ends))
-  own <- ends[, 2L] - ends[, 1L]
-  long <- own > 3 * stats::median(own, na.rm = TRUE) & !is.na(own)
   width <- function(rows) diff(range(ends[rows, ], line, finite = TRUE))
-  for (step in seq_len(min(sum(long), nrow(ends) %/% 3L))) {
+  for (step in seq_len(min(sum(may), nrow(ends) %/% 3L))) {
     without <- vapply(seq_along(kept), function(i) {
-      if (long[[kept[[i]]]]) width(kept[-i]) else Inf
+      if (may[[kept[[i]]]]) width(kept[-i]) else Inf
     }, 0)
     kept <- kept[-which.min(without)]
     if (width(kept) < width(seq_len(nrow(ends))) / 3) {

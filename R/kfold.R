@@ -16,9 +16,10 @@
 #'
 #' If the fit was made by a rule ([until()], the default without `draws`), each
 #' fold runs by the same rule, with the burn-in of the fit and for at most as
-#' many draws as the fit has made. It is given up between a quarter and a half of
-#' these, if it would need more than twice the draws that are left. The time of `until(seconds = )` is that of each fold. Folds that
-#' have not converged are counted, with the reason.
+#' many draws as the fit has made. It is given up between a quarter and three
+#' quarters of these, if it would need more than twice the draws that are left.
+#' The time of `until(seconds = )` is that of each fold. Folds that have not
+#' converged are counted, with the reason.
 #'
 #' The intercept of [gibbs_lm()] and [gibbs_hlm()] has its prior at the means of
 #' the predictors (not where they are 0): in a fold at the means over the rows

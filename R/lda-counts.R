@@ -207,6 +207,7 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
     )
   }
   x <- bare_columns(x)
+  if (is.null(found$count)) say_single_tokens(x, unlist(found), arg)
   count <- if (is.null(found$count)) rep(1, nrow(x)) else x[[found$count]]
   check_not_64_bit(count, paste("Column", quoted(found$count)), call)
   if (!is.numeric(count)) {
@@ -224,6 +225,21 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
     list(document$names, term$names),
     c(length(document$names), length(term$names))
   )
+}
+
+# Where another column may have the counts.
+say_single_tokens <- function(x, used, arg) {
+  others <- setdiff(names(x), used)
+  others <- others[vapply(others, function(name) is.numeric(x[[name]]), NA)]
+  others <- grep("_id$", others, value = TRUE, invert = TRUE)
+  if (length(others) > 0L) {
+    inform_gibbsite(
+      c(i = "{.arg {arg}} has no column {.val count} or {.val n}: each row is
+             one token. If {.val {others[[1L]]}} has the counts, name it
+             {.val count}."),
+      class = "events"
+    )
+  }
 }
 
 # The name of a column, NULL if there is none. The first of `wanted` is used

@@ -188,7 +188,11 @@ wide_hint <- function(x, arg) {
   numeric <- vapply(items, function(name) {
     is.numeric(x[[name]]) || is.logical(x[[name]])
   }, NA)
-  if (length(items) < 2L || sum(numeric) < 2L) {
+  # ids or words that occur again are those of a long table
+  ids <- items[!numeric | grepl("id$", items, ignore.case = TRUE)]
+  repeated <- vapply(ids, function(name) anyDuplicated(x[[name]]) > 0L, NA)
+  long <- is.null(id) && any(repeated)
+  if (length(items) < 2L || sum(numeric) < 2L || long) {
     return(NULL)
   }
   others <- items[!numeric]

@@ -241,7 +241,8 @@ find_column <- function(x, name, role, arg, call) {
     c(
       "{.arg {arg}} must have a column for the {role}: there is no column
        {lacking}.",
-      i = "Name it with {.arg {role}}; the columns are {.val {there}}.",
+      i = "Name it with {.arg {role}}, or give a formula of columns,
+           {.code value ~ user + item}; they are {.val {there}}.",
       i = if (!is.null(wide)) {
         "Where each row is a user and each column an item, give a matrix:
          {.code {wide}}."
@@ -357,7 +358,12 @@ check_rating_column <- function(value, name, arg, call, known = NULL) {
       c(
         "Ratings must be numbers or an ordered factor: column {quoted(name)} of
          {.arg {arg}} {fault}.",
-        i = "Recode it as numbers."
+        i = if (is.logical(value)) {
+          "For likes use {.fn gibbs_pmf}, or {.code as.numeric()} and
+           {.code link = \"probit\"}."
+        } else {
+          "Recode it as numbers."
+        }
       ),
       call = call, class = "column"
     )

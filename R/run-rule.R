@@ -55,9 +55,9 @@ rule_verdict <- function(job, rule, common, suspect) {
 }
 
 # Whether chains that have not converged need more than twice the draws that are
-# left, which is asked in the second quarter of all.
+# left, which is asked from a quarter to three quarters of all.
 is_given_up <- function(job, common, table) {
-  4 * common >= job$goal && 2 * common <= job$goal &&
+  4 * common >= job$goal && 4 * common <= 3 * job$goal &&
     stride_of(job) * more_draws(table) > 2 * (job$goal - common)
 }
 

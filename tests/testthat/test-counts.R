@@ -596,3 +596,12 @@ test_that("ratings are no documents", {
     as_counts(unclass(table), arg = "x"), "gibbsite_message_ratings"
   )
 })
+
+test_that("counts under another name are asked for", {
+  x <- data.frame(doc_id = c("a", "a", "b"), term = c("x", "y", "x"), N = 3:1)
+  expect_message(token_counts(x), "\"N\" has the", class = "gibbsite_message_events")
+  names(x)[[3]] <- "n"
+  expect_no_message(token_counts(x))
+  names(x)[[3]] <- "token_id"
+  expect_no_message(token_counts(x))
+})

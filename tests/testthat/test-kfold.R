@@ -723,6 +723,19 @@ test_that("folds of a fit by a rule run by it, and are given up early", {
   expect_identical(shown_draws(fold(line())$fit), 100L)
 })
 
+test_that("a run is given up from a quarter to three quarters of its cap", {
+  job <- list(goal = 20000)
+  local_object("stride_of", function(job) 1)
+  asked <- c(4000, 5000, 15000, 16000)
+  of <- function(needed) {
+    local_object("more_draws", function(table) needed)
+    vapply(asked, function(common) is_given_up(job, common, NULL), NA)
+  }
+  expect_identical(of(40000), c(FALSE, TRUE, TRUE, FALSE))
+  expect_identical(of(20000), c(FALSE, FALSE, TRUE, FALSE))
+  expect_identical(of(9000), c(FALSE, FALSE, FALSE, FALSE))
+})
+
 test_that("a run by the default cap is given up if it will not converge", {
   two_peaks <- function(x) log(sum(dnorm(x, c(-30, 30))))
   run <- function(rule) {

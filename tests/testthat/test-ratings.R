@@ -499,3 +499,18 @@ test_that("what may be no table of ratings is said", {
   # a table of few ratings is none of these
   expect_silent(read(cbind(c(1, 5, 3, 2, 5), c(2, 4, 5, 1, 1), 3)))
 })
+
+test_that("a long table with names of its own is no matrix", {
+  x <- data.frame(
+    userId = rep(1:3, 3), movieId = rep(c("x", "y", "z"), each = 3),
+    rating = 1:9, timestamp = 9:1
+  )
+  said <- tryCatch(gibbs_bmf(x, rank = 1), error = conditionMessage)
+  expect_match(said, "give a formula", fixed = TRUE)
+  expect_no_match(said, "as.matrix", fixed = TRUE)
+  x$movieId <- match(x$movieId, letters)
+  said <- tryCatch(gibbs_bmf(x, rank = 1), error = conditionMessage)
+  expect_no_match(said, "as.matrix", fixed = TRUE)
+  x$like <- x$rating > 4
+  expect_error(gibbs_bmf(like ~ userId + movieId, x, rank = 1), "gibbs_pmf")
+})
