@@ -461,6 +461,17 @@ summary.gibbs_gmm_unknown <- function(object, variables = NULL,
   fit_summary(object, variables, probs, "object", call)
 }
 
+# The same quantities: a mean over draws without a component says nothing.
+#' @export
+tidy.gibbs_gmm_unknown <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
+                                   exponentiate = FALSE) {
+  check_no_more(...)
+  tidy_quantities(
+    x, conf.level, conf.int, exponentiate, rlang::current_env(),
+    unlabelled_columns(fit_part(x, "model"))
+  )
+}
+
 # ---- What needs a fixed k ----------------------------------------------------
 
 abort_unknown_k <- function(what, call, hint = NULL) {

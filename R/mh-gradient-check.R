@@ -12,6 +12,15 @@ check_gradient <- function(model, point, call) {
   }
   names(point) <- model$user_names
   given <- gradient_at(model, point)
+  if (is.numeric(given) && length(given) != length(point)) {
+    wanted <- counted(length(point), "number")
+    abort_argument(
+      c("`gradient` must return {wanted}, one for each parameter, not
+         {length(given)}.",
+        x = "At {state_point_words(unname(point), model$user_names)}."),
+      call = call, class = "gradient", point = point
+    )
+  }
   if (!is.numeric(given) || length(given) != length(point) ||
         !all(is.finite(given))) {
     return(invisible())

@@ -236,3 +236,14 @@ test_that("geweke_joint() and prior_predict() take an unknown k", {
   )
   expect_gt(smallest_adjusted(summary(joint)), 1e-4)
 })
+
+test_that("tidy() has the rows of summary()", {
+  fit <- suppressWarnings(gibbs_gmm(
+    faithful, "unknown", draws = 40, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
+  ))
+  table <- generics::tidy(fit)
+  expect_identical(table$term, summary(fit)$variable)
+  expect_identical(table$estimate, summary(fit)$mean)
+  expect_error(generics::tidy(fit, level = 0.9), "level")
+})

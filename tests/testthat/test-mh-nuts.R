@@ -571,3 +571,14 @@ test_that("a proposal called like a sampler says what to call", {
     expect_match(conditionMessage(made), "mh_sample(log_density", fixed = TRUE)
   }
 })
+
+test_that("a gradient of another length is found before the run", {
+  expect_error(
+    mh_sample(
+      function(p) -sum(p^2) / 2, c(a = 1, b = 2), nuts(),
+      gradient = function(p) -p[1], progress = FALSE
+    ),
+    "must return 2 numbers, one for each parameter, not 1",
+    class = "gibbsite_error_gradient"
+  )
+})
