@@ -45,10 +45,10 @@
 #' * A data frame with a row for each rating. Its columns are `user`, `item` and
 #'   `value` (or `rating`), or are named by the arguments `user`, `item` and
 #'   `value`. Ids may be of any type. If they are a factor, levels that do not
-#'   occur also become users or items. Ratings are numbers, a factor whose
-#'   levels are numbers, which are taken, or an ordered factor, whose codes 1,
-#'   2, ... are taken; a message says so. With codes the steps between levels
-#'   count as equal, and ratings given later must have the same levels.
+#'   occur also become users or items. Ratings are numbers. Of a factor whose
+#'   levels are numbers these numbers are taken. Of another ordered factor the
+#'   codes 1, 2, ... are taken. A message says so. With codes the steps between
+#'   levels count as equal, and ratings given later must have the same levels.
 #' * A formula `value ~ user + item`, with `data`.
 #' * A matrix with users in rows and items in columns, `NA` where there is no
 #'   rating.

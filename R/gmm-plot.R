@@ -15,9 +15,9 @@
 #' if it is less certain. Ellipses and weights are those of the posterior means
 #' of the parameters. Components are numbered as in the fit; those of one
 #' variable have their colours from left to right. If components are empty in
-#' part of the draws, as many are drawn as hold observations on average. These
-#' have the largest weights. A component to which an observation most probably
-#' belongs is drawn too.
+#' part of the draws, those with the largest weights are drawn: as many as hold
+#' observations in a draw, on average. A component to which an observation most
+#' probably belongs is drawn too.
 #'
 #' `type = "labels"` shows label switching: the mean of one variable in each
 #' component, draw by draw, in the sampler's own numbers above and in those of
@@ -512,7 +512,7 @@ both_numberings <- function(fit, call) {
       move_components(model, draws, labels)
     }, own, labels)), switches = count_switches(do.call(rbind, labels)),
     note = if (!kept) {
-      "more draws than the fit's; keep = \"labels\" shows the fit's own"
+      "draws made for this picture; a fit with keep = \"labels\" shows its own"
     }
   )
 }

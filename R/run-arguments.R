@@ -380,9 +380,9 @@ check_writable <- function(directory, arg, call) {
 #' (see [mh_start]), the run ends at once: no further draws would
 #' meet the thresholds.
 #'
-#' Some internal quantities of a model may have five times the excess of R-hat
-#' and an eighth of the effective sample size: see [converged()]. In some models
-#' they mix more slowly than the results.
+#' Some internal quantities of a model mix more slowly than the results. For
+#' these, R-hat may exceed 1 by five times as much, and an eighth of the
+#' effective sample size is enough: see [converged()].
 #'
 #' R-hat is the rank-normalised split R-hat. The effective sample size is the
 #' smaller of bulk and tail, over all chains together, as in Vehtari et al.
@@ -394,7 +394,7 @@ check_writable <- function(directory, arg, call) {
 #' ... rounds, if the draws do not meet the thresholds and more draws alone
 #' would not do (see the causes of [convergence()]: the burn-in is too short, or
 #' the chains are stuck; or the effective sample size is below 100), all draws
-#' so far become burn-in, as long as the cap leaves room for as many again. The
+#' so far become burn-in, unless fewer than as many are left before the cap. The
 #' kept draws, and all averages over them, begin anew there, and the rule is
 #' checked again after as many kept draws as were dropped. So at least half of
 #' the draws go, and a run does not end by a few draws in which chains happen to
@@ -402,8 +402,7 @@ check_writable <- function(directory, arg, call) {
 #'
 #' Proposals of [mh_sample()] and [mh_step()] adapt in the run's own `burnin`
 #' alone. They are fixed in all draws after it, also in those that become
-#' burn-in later, because what the rule will leave out is not known when these
-#' are drawn. If the acceptance rate is poor after such a run, give a larger
+#' burn-in later. If the acceptance rate is poor after such a run, give a larger
 #' `burnin`.
 #'
 #' @section Draws that are kept:

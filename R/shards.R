@@ -78,8 +78,9 @@
 #' `cl` is a cluster of [parallel::makeCluster()], of this machine or of others
 #' (by SSH). `useXDR = FALSE` makes messages about three times as fast between
 #' machines with the same order of bytes. Linux delays the end of a message by
-#' some 40 ms, which is much for small corpora; to avoid it, set
-#' `options(socketOptions = "no-delay")` before, and make the cluster with
+#' some 40 ms, several times in a sweep: of small data 0.1 to 0.2 s a sweep,
+#' most of its time. To avoid it, set `options(socketOptions = "no-delay")`
+#' before, and make the cluster with
 #' `rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))`.
 #' The workers look for gibbsite in their own libraries and in those of this
 #' session. The draws depend on how a machine rounds: all must have the same
@@ -121,7 +122,11 @@
 #' @seealso [gibbs_lda()], [gibbs_bmf()]; `vignette("topics", "gibbsite")`.
 #' @examples
 #' documents <- sim_lda(50, k = 3, terms = 40, tokens = 60)
-#' # with two workers: cl <- parallel::makeCluster(2, useXDR = FALSE)
+#' # with two workers that do not delay messages:
+#' # options(socketOptions = "no-delay")
+#' # cl <- parallel::makeCluster(2, useXDR = FALSE, rscript_args =
+#' #   c("-e", shQuote("options(socketOptions = 'no-delay')")))
+#' # and `cl` in the place of NULL
 #' corpus <- scatter(NULL, documents$x, shards = 2)
 #' fit <- gibbs_lda(corpus, 3, method = "partially_collapsed", chains = 2,
 #'   draws = 100, burnin = 200, seed = 1, progress = FALSE

@@ -211,7 +211,7 @@ test_that("labels that were not kept are those of the chain's next draws", {
     page$table$y[page$table$panel == "renumbered"],
     as.vector(after[, paste0("mu[", 1:3, ",2]")])
   )
-  expect_match(page$note, "more draws than the fit's")
+  expect_match(page$note, "made for this picture")
 })
 
 test_that("the mean of an empty component does not flatten the others", {
