@@ -551,8 +551,8 @@ bmf_sizes <- function(model, n = model$n) {
   )
 }
 
-# Linear predictors of pairs of codes, of the factors in `draws`, a list: draws x
-# pairs. moments: list(mean, m2), their mean over the draws and their sum of
+# Linear predictors of pairs of codes, of the factors in `draws`, a list: draws
+# x pairs. moments: list(mean, m2), their mean over the draws and their sum of
 # squared deviations from it.
 bmf_linear <- function(model, draws, user, item, moments = FALSE) {
   .Call(

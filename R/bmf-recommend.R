@@ -5,9 +5,9 @@
 
 #' Items that users have not rated and may like
 #'
-#' Lists for each user the items that they have not rated (used), in decreasing order
-#' of the posterior mean of the rating, or of the probability of at least a
-#' given rating, with its uncertainty.
+#' Lists for each user the items that they have not rated (used), in decreasing
+#' order of the posterior mean of the rating, or of the probability of at least
+#' a given rating, with its uncertainty.
 #'
 #' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()], or new users from
 #'   [fold_in()].
@@ -32,8 +32,8 @@
 #'
 #'   Of counts ([gibbs_pmf()]) the order is that of the expected count, and the
 #'   columns are `mean`, `probability` (of at least one), `sd`, `lower` and
-#'   `upper` (of the expected count, as in [predict.gibbs_pmf()] with `interval =
-#'   "mean"`) and `counts`, how many users have the item in the data.
+#'   `upper` (of the expected count, as in [predict.gibbs_pmf()] with `interval
+#'   = "mean"`) and `counts`, how many users have the item in the data.
 #' @section Errors: `gibbsite_error_argument` for users that are not in the fit
 #'   and for a fit that does not hold its data (they are needed to know which
 #'   items a user has rated).

@@ -130,8 +130,8 @@
 #' `gibbsite_map`: see [bmf_map].
 #'
 #' @param ratings The ratings: a data frame, a matrix or a sparse matrix, see
-#'   the section on ratings; or a formula; or ratings on the workers of a cluster
-#'   ([scatter()]).
+#'   the section on ratings; or a formula; or ratings on the workers of a
+#'   cluster ([scatter()]).
 #' @param rank Whole number from 1 to 200, default 10: the length of each factor
 #'   (of \eqn{u_i} and \eqn{v_j}).
 #' @param prior The prior, made by [bmf_prior()].

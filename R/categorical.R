@@ -38,8 +38,8 @@
 #' offset \eqn{o_i - \log \sum_{l \ne k} \exp \eta_{il}}{o_i - log(sum over the
 #' other categories of exp(eta_il))}. This is the sampler of [gibbs_logistic()]
 #' with groups, with Polya-Gamma variables (Polson, Scott and Windle 2013). With
-#' more than two categories a further step moves the fixed effects of all of them
-#' together, which are correlated where the first category is rare. The
+#' more than two categories a further step moves the fixed effects of all of
+#' them together, which are correlated where the first category is rare. The
 #' draws have no error but the Monte Carlo error. The time of a sweep is
 #' proportional to the number of observations times \eqn{K - 1}.
 #'
@@ -51,8 +51,9 @@
 #' One column for each coefficient, `b[category,term]`; of groups the standard
 #' deviations `sd[category,f,k]` of term \eqn{k} of factor \eqn{f}, the
 #' correlations `cor[category,f,k,l]` and the deviations `u[category,f,k,j]` of
-#' group \eqn{j}; and `log_lik`, the log-likelihood. Convergence is judged on all
-#' columns but the deviations, and on those of at most 20 groups of each factor.
+#' group \eqn{j}; and `log_lik`, the log-likelihood. Convergence is judged on
+#' all columns but the deviations, and on those of at most 20 groups of each
+#' factor.
 #'
 #' @section Predictions:
 #' `predict(type = "response")`, `fitted()` and [posterior_epred()] have a

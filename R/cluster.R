@@ -1,5 +1,6 @@
 # The processes of a cluster of the parallel package, which work on one chain
-# together: exchange() sends all of them one request, and waits for every answer.
+# together: exchange() sends all of them one request, and waits for every
+# answer.
 #
 # Why not parallel::clusterCall(): after an interrupt or the loss of a worker it
 # takes the answer to an earlier call for that to the next one. So requests are
@@ -31,7 +32,8 @@ machine_of <- function(node) {
 worker_count <- function(cluster) max(1L, length(cluster$nodes))
 
 # More than this takes a star of messages through this session longer than many
-# sweeps take. `bytes`: in a sweep, to each worker; `of`: the numbers, a template.
+# sweeps take. `bytes`: in a sweep, to each worker; `of`: the numbers, a
+# template.
 say_traffic <- function(cluster, bytes, of) {
   workers <- if (isTRUE(cluster$collective)) 0L else length(cluster$nodes)
   if (workers > 0L && bytes > 2e7) {
@@ -179,7 +181,7 @@ await_rank <- function(node, last) {
   TRUE
 }
 
-# ---- Messages ------------------------------------------------------------------
+# ---- Messages ----------------------------------------------------------------
 
 send_request <- function(node, f, arguments) {
   if (is_mpi(node)) {
@@ -306,7 +308,7 @@ check_connected <- function(cluster, call) {
   }
 }
 
-# ---- Are all workers alike? ---------------------------------------------------
+# ---- Are all workers alike? --------------------------------------------------
 
 # Draws are the same for any number of workers only if all round alike.
 check_workers <- function(cluster, call) {
@@ -372,14 +374,14 @@ abort_unlike <- function(cluster, w, what, call) {
   )
 }
 
-# ---- What a worker holds -------------------------------------------------------
+# ---- What a worker holds -----------------------------------------------------
 
 # Corpora by their id, each an environment. Of documents: `shards`, a list by
 # the shard's number of list(word, start, documents, first_document,
 # first_token); `chains`, by key, the states of the shards by ticket; `working`,
 # the states of the running segment. Of ratings: `users` and `items`, lists of
-# parts, `prepared`, both as a model has them, and `latent`, the latent values of
-# the sweep that runs.
+# parts, `prepared`, both as a model has them, and `latent`, the latent values
+# of the sweep that runs.
 held <- new.env(parent = emptyenv())
 
 held_corpus <- function(id) {

@@ -34,8 +34,8 @@
 #' of chains, the same functions, and priors by the same call: the values of a
 #' default prior, which depend on the scale of the data, may differ. Where the
 #' numbers of draws differ, the first draws of each fit are used, and a message
-#' says so. The same seed may be used for all data sets. Fits of [gibbs_lm()], [gibbs_hlm()],
-#' [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()],
+#' says so. The same seed may be used for all data sets. Fits of [gibbs_lm()],
+#' [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()],
 #' [gibbs_categorical()], [mh_sample()] and [gibbs_sample()] are combined; their
 #' methods are those of [imputed-fits].
 #'

@@ -10,8 +10,8 @@
 #'
 #' @param ... Two or more fits, or a list of them, of regressions with the same
 #'   coefficients and responses, or fits of [mh_sample()] or [laplace()] whose
-#'   parameters include these coefficients by name. The names of the arguments or
-#'   of the list, or else of the variables, name the fits.
+#'   parameters include these coefficients by name. The names of the arguments
+#'   or of the list, or else of the variables, name the fits.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of the central intervals.
 #' @param reference The name or number of the fit with which the others are

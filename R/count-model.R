@@ -113,8 +113,8 @@ count_data <- function(frame, family, prior, layout) {
   )
 }
 
-# Where Newton's method begins: at the mean of the counts, where a column of ones
-# allows it.
+# Where Newton's method begins: at the mean of the counts, where a column of
+# ones allows it.
 count_start <- function(x, y, weights, offset) {
   start <- numeric(ncol(x))
   ones <- which(colSums(x != 1) == 0)

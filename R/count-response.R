@@ -1,6 +1,6 @@
 # The responses of gibbs_count() given the linear predictor: counts with a log
-# link, Poisson or negative binomial. scale: the dispersion tau of each draw, NULL
-# for Poisson. The variance is mu + tau^2 mu^2.
+# link, Poisson or negative binomial. scale: the dispersion tau of each draw,
+# NULL for Poisson. The variance is mu + tau^2 mu^2.
 
 count_families <- c("poisson", "negbinomial")
 
@@ -25,7 +25,8 @@ as_events <- function(y, name, call, most = 2^53) {
   expected <- "whole numbers, 0 or more"
   if (is.logical(y) || is.factor(y)) {
     hint <- if (nlevels(y) > 2L) {
-      "For categories use `gibbs_categorical()`, with an order `gibbs_ordinal()`."
+      paste("For categories use `gibbs_categorical()`, with an order",
+            "`gibbs_ordinal()`.")
     } else {
       "For two outcomes use `gibbs_logistic()`."
     }

@@ -41,16 +41,16 @@
 #' The draws have no error but the Monte Carlo error. Given the rest, the log
 #' density of the coefficients, and that of the deviations of one group, is
 #' concave. A Metropolis-Hastings step proposes from a normal distribution (in
-#' one of ten steps a t distribution with 5 degrees of freedom) at its mode, with
-#' the curvature there, which Newton's method finds from a point that does not
-#' depend on the present value. [acceptance()] gives the shares of proposals that
-#' were accepted. A bar has two more steps: one of the coefficients with the
-#' groups' own intercepts and slopes \eqn{u_j + A_j b} fixed, in which the groups'
-#' means move with the coefficients (Yu and Meng 2011), and one that multiplies
-#' the deviations and their standard deviation. \eqn{\Sigma}{Sigma} has its
-#' conditional, \eqn{\tau}{tau} a slice step given everything else. The time of a
-#' sweep is proportional to the number of observations and does not depend on the
-#' size of the counts.
+#' one of ten steps a t distribution with 5 degrees of freedom) at its mode,
+#' with the curvature there, which Newton's method finds from a point that does
+#' not depend on the present value. [acceptance()] gives the shares of proposals
+#' that were accepted. A bar has two more steps: one of the coefficients with
+#' the groups' own intercepts and slopes \eqn{u_j + A_j b} fixed, in which the
+#' groups' means move with the coefficients (Yu and Meng 2011), and one that
+#' multiplies the deviations and their standard deviation. \eqn{\Sigma}{Sigma}
+#' has its conditional, \eqn{\tau}{tau} a slice step given everything else. The
+#' time of a sweep is proportional to the number of observations and does not
+#' depend on the size of the counts.
 #'
 #' @section Weights:
 #' A weight \eqn{v} multiplies the log-likelihood of an observation, so that a
@@ -89,9 +89,9 @@
 #'   [coda::mcmc.list]: one matrix of draws for each chain. See
 #'   [summary.gibbsite_fit()], [predict.gibbsite_regression()],
 #'   [plot.gibbsite_regression()], [coef.gibbsite_fit()],
-#'   [log_lik.gibbsite_regression()]. `print()` says so if the counts vary clearly
-#'   more about their means than a Poisson distribution allows: by the mean
-#'   squared Pearson residual, without groups and weights.
+#'   [log_lik.gibbsite_regression()]. `print()` says so if the counts vary
+#'   clearly more about their means than a Poisson distribution allows: by the
+#'   mean squared Pearson residual, without groups and weights.
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
@@ -104,8 +104,8 @@
 #' linear mixed models. *Statistics and Computing* 7, 57-68.
 #' \doi{10.1023/A:1018509429360}
 #'
-#' Sun T, Tran-Dinh Q (2019). Generalized self-concordant functions: a recipe for
-#' Newton-type methods. *Mathematical Programming* 178, 145-213.
+#' Sun T, Tran-Dinh Q (2019). Generalized self-concordant functions: a recipe
+#' for Newton-type methods. *Mathematical Programming* 178, 145-213.
 #' \doi{10.1007/s10107-018-1282-4}
 #'
 #' Yu Y, Meng X-L (2011). To center or not to center: that is not the question -

@@ -203,8 +203,9 @@ at_each_point <- function(x, density, tick) {
 
 # The log posterior densities on scales without bounds that log_evidence() needs
 # of each model: model_unbounded(model, given, call). given: list(log_density,
-# lower, upper, tick), the arguments and the count of points (at_each_point()). Those of mixtures and of hierarchical regressions are in
-# R/gmm-evidence.R and R/hlm-evidence.R.
+# lower, upper, tick), the arguments and the count of points (at_each_point()).
+# Those of mixtures and of hierarchical regressions are in R/gmm-evidence.R and
+# R/hlm-evidence.R.
 
 # With model_density(): gibbs_lm() and gibbs_logistic().
 #' @exportS3Method

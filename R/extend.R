@@ -97,7 +97,9 @@ extend.default <- function(object, draws, data = NULL, burnin = NULL,
   check_no_more(...)
   if (missing(draws)) {
     abort_argument(
-      "{.arg draws} is needed: how many more draws to keep in each chain."
+      c("{.arg draws} is needed: how many more draws to keep in each chain.",
+        i = "With {.arg stop_when} it is the most: the run ends earlier if its
+             rule is met.")
     )
   }
   draws <- check_count(draws)

@@ -337,10 +337,10 @@ has_converged <- function(fit) {
 #'   by the number that is printed, which follows from the effective sample size
 #'   and R-hat. If the effective sample size is below a fiftieth of the draws,
 #'   the chains *mix slowly*, and the cure of the model is printed too.
-#' * *Topics.* Several chains of [gibbs_lda()] seldom agree on all topics. Unless
-#'   they are not yet at the posterior, the first line says how many topics are
-#'   the same in all chains and which are not, and the advice depends on that
-#'   alone.
+#' * *Topics.* Several chains of [gibbs_lda()] seldom agree on all topics.
+#'   Unless they are not yet at the posterior, the first line says how many
+#'   topics are the same in all chains and which are not, and the advice depends
+#'   on that alone.
 #'
 #' The attribute `cause` of the table of `convergence()` is a list with `kind`
 #' (`"target"`, `"climbing"`, `"burnin"`, `"stuck"`, `"short"` or `"topics"`),

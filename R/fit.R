@@ -332,7 +332,9 @@ check_passed_on <- function(..., call = rlang::caller_env()) {
 
 # pp_check() of other packages draws other pictures by these arguments.
 check_one_check <- function(..., call = rlang::caller_env()) {
-  given <- intersect(c("type", "plotfun", "stat", "group"), names(substitute(list(...))))
+  given <- intersect(
+    c("type", "plotfun", "stat", "group"), names(substitute(list(...)))
+  )
   if (length(given) > 0L) {
     abort_argument(
       c("There is no argument {.arg {given[[1L]]}}: one picture is drawn.",
@@ -396,7 +398,8 @@ foreign_hint <- function(name, known) {
   if (name == "family") {
     return(family_hint(known))
   }
-  if (name %in% names(regression_words) && all(c("prior", "offset") %in% known)) {
+  if (name %in% names(regression_words) &&
+        all(c("prior", "offset") %in% known)) {
     return(regression_words[[name]])
   }
   if (name %in% stan_settings && "burnin" %in% known) {

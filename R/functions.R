@@ -248,8 +248,8 @@ domain_hint <- function(model, point, at_start) {
   )
 }
 
-# For a value that f takes by a name that the point does not have. A template, or
-# NULL.
+# For a value that f takes by a name that the point does not have. A template,
+# or NULL.
 name_hint <- function(f, point) {
   taken <- if (is.function(f)) taken_names(f)
   lost <- setdiff(taken, names(point))

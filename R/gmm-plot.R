@@ -118,7 +118,8 @@ plotted_variables <- function(model, variables, call) {
 left_out_words <- function(shown, variables) {
   if (length(variables) > 6L && identical(shown, 1:6)) {
     paste0(
-      "the first 6 of ", length(variables), " variables; `variables` names others"
+      "the first 6 of ", length(variables),
+      " variables; `variables` names others"
     )
   }
 }

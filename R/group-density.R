@@ -3,12 +3,12 @@
 # groups.
 #
 # The group's effects are u = L v with v ~ N(0, I) in d dimensions, those of
-# other factors are at their draws. In a fold of kfold() v has the effects of the
-# groups of other factors that only the fold has, such as classes within a school,
-# whose draws are of the prior. With the mode m of log p(y | v) - v'v / 2
-# and C C' its negative second derivatives there, p(y) is the integral over x of
-# (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x. Of
-# normal responses this is a normal density: one point gives the integral.
+# other factors are at their draws. In a fold of kfold() v has the effects of
+# the groups of other factors that only the fold has, such as classes within a
+# school, whose draws are of the prior. With the mode m of log p(y | v) - v'v /
+# 2 and C C' its negative second derivatives there, p(y) is the integral over x
+# of (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x.
+# Of normal responses this is a normal density: one point gives the integral.
 
 # ---- The density -------------------------------------------------------------
 
@@ -41,7 +41,8 @@ predictor_group_log_lik.hlm_model <- function(model, draws, by, call) {
     scale <- response_scale(response, block)
     for (j in seq_along(codes)) {
       own <- rows_at_places(all, rows[[j]])
-      eta <- predictor_at_draws(model, block, without_effects(own, effects[[j]]))
+      rest <- without_effects(own, effects[[j]])
+      eta <- predictor_at_draws(model, block, rest)
       out[s, j] <- group_quadrature(
         response, frame_rows(frame, rows[[j]]), eta,
         effect_slopes(model, own, effects[[j]], roots), scale
@@ -52,8 +53,8 @@ predictor_group_log_lik.hlm_model <- function(model, draws, by, call) {
 }
 
 # A list of list(bar, rows): the effects of a group, in `rows`, that are
-# integrated out. bars: those of its factor; unseen: of fold_at_rows(). Groups of
-# other factors come first, so that their effects are linked to few others.
+# integrated out. bars: those of its factor; unseen: of fold_at_rows(). Groups
+# of other factors come first, so that their effects are linked to few others.
 integrated_effects <- function(rows, bars, unseen) {
   others <- lapply(setdiff(seq_along(unseen), bars), function(f) {
     code <- rows$codes[, f]

@@ -162,8 +162,8 @@ hlm_crossed_data <- function(frame, priors, layout) {
   )
 }
 
-# The rows of a bar as of reduce_groups(), whose pool has X'P P'X alone. turn: Q',
-# a row for each kept row; within: P P'X.
+# The rows of a bar as of reduce_groups(), whose pool has X'P P'X alone. turn:
+# Q', a row for each kept row; within: P P'X.
 rotate_groups <- function(z, x, y, group, groups) {
   q <- ncol(z)
   kept <- pmin(tabulate(group, groups), q)

@@ -64,8 +64,8 @@ has_bar <- function(formula) {
 }
 
 # list(fixed, bars, flat, with_group) of the formula: the first and the last two
-# are formulas, of the fixed effects and of all variables, without and with those
-# of the groups; bars: of parse_bar().
+# are formulas, of the fixed effects and of all variables, without and with
+# those of the groups; bars: of parse_bar().
 parse_hlm_formula <- function(formula, data, call) {
   check_has_response(formula, "y ~ x + (1 | group)", call)
   found <- split_bars(formula[[3L]], call)

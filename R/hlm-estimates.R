@@ -6,8 +6,8 @@
 #' the posterior means of the groups' deviations \eqn{u_j}{u_j}, and
 #' [coef()][coef.gibbsite_fit] those of the groups' coefficients: the
 #' fixed effects plus the deviations, of all bars of a factor together. Of
-#' [gibbs_hlm()] both are averages of exact conditional means over the draws, and
-#' so are the covariances.
+#' [gibbs_hlm()] both are averages of exact conditional means over the draws,
+#' and so are the covariances.
 #' `VarCorr()` summarises the standard deviations and correlations of the
 #' deviations and \eqn{\sigma}.
 #'

@@ -190,8 +190,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   )
 }
 
-# list(mean, precision) of the fixed effects, in the units of scaled_design() and
-# with the intercept less `centre`.
+# list(mean, precision) of the fixed effects, in the units of scaled_design()
+# and with the intercept less `centre`.
 scaled_fixed_prior <- function(prior, design, centre) {
   mean <- numeric(length(design$columns))
   sd <- rep(1, length(mean))
@@ -204,8 +204,8 @@ scaled_fixed_prior <- function(prior, design, centre) {
   list(mean = mean, precision = 1 / sd^2)
 }
 
-# list(x, unit, middle): the rows that are used of the fixed effects, in units of
-# their scales from their means.
+# list(x, unit, middle): the rows that are used of the fixed effects, in units
+# of their scales from their means.
 scaled_design <- function(frame, design) {
   used <- rows_used(frame)
   unit <- rep(1, length(design$columns))

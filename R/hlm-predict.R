@@ -259,8 +259,8 @@ bar_words <- function(bars) {
   }, "", USE.NAMES = FALSE)
 }
 
-# The codes of hlm_deviations(). design: the parts of the fit's design with those
-# of one bar; name: of its groups.
+# The codes of hlm_deviations(). design: the parts of the fit's design with
+# those of one bar; name: of its groups.
 new_groups <- function(design, name, newdata, allow_new_levels, call) {
   used <- setdiff(all.vars(design$group_expr), design$constants)
   check_row_variables(

@@ -28,8 +28,8 @@
 #' deviations \eqn{u_{fj}}{u_fj} with a covariance matrix
 #' \eqn{\Sigma_f}{Sigma_f} of its own, and the mean of an observation is the sum
 #' over the bars, \eqn{o_i + x_i^\top b + \sum_f z_{fi}^\top u_{f,j(f,i)}}{o_i +
-#' x_i'b + sum_f z_fi'u_f,j(f,i)}. Two bars of the same factor have the names `g`
-#' and `g.1`.
+#' x_i'b + sum_f z_fi'u_f,j(f,i)}. Two bars of the same factor have the names
+#' `g` and `g.1`.
 #'
 #' [regression_sampler] has the conditionals from which the draws are made. The
 #' time of a sweep with one bar does not depend on the number of observations;
@@ -64,13 +64,14 @@
 #' @section t errors:
 #' With `errors = "t"` the errors have a Student t distribution, so that a few
 #' observations far from the rest hardly move the coefficients:
-#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + x_i^\top b + z_i^\top u_j, \sigma^2/v_i), \quad
+#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + x_i^\top b + z_i^\top u_j, \sigma^2/v_i),
+#' \quad
 #'   \nu \sim \mathrm{Gamma}(2, 0.1),}{
 #'   y_i ~ t_nu(o_i + x_i'b + z_i'u_j, sigma^2 / v_i),  nu ~ Gamma(2, 0.1),}
 #' with location, squared scale and degrees of freedom \eqn{\nu}{nu} (Geweke
 #' 1993; the prior is that of Juarez and Steel 2010, by shape and rate).
-#' `hlm_prior(nu = 4)` fixes \eqn{\nu}{nu} instead. `sigma` and [sigma()] are the
-#' scale: the standard deviation of an error is \eqn{\sigma \sqrt{\nu/(\nu -
+#' `hlm_prior(nu = 4)` fixes \eqn{\nu}{nu} instead. `sigma` and [sigma()] are
+#' the scale: the standard deviation of an error is \eqn{\sigma \sqrt{\nu/(\nu -
 #' 2)}}{sigma sqrt(nu / (nu - 2))}, and infinite with \eqn{\nu \le 2}{nu <= 2}.
 #' The `sd` of a new observation in [predict()] is `Inf` if some draws have
 #' \eqn{\nu \le 2}{nu <= 2}; its quantiles are finite. `bayes_R2()` is 0 in such
@@ -100,16 +101,16 @@
 #' @section Starting values:
 #' By default each chain starts at standard deviations from the spread of the
 #' responses, each multiplied by a random factor between 1/10 and 10. An entry
-#' of `inits` is a list with any of `sigma`, a positive number, with t errors `nu`,
-#' another, and `Sigma`, a
+#' of `inits` is a list with any of `sigma`, a positive number, with t errors
+#' `nu`, another, and `Sigma`, a
 #' positive definite matrix; with several bars a list of matrices with the names
 #' of the factors. The first sweep draws the rest from these.
 #'
 #' @param formula A formula, `response ~ fixed + (terms | group)`, with one or
-#'   more bars. `.` stands for all columns of `data` but those of the response and the
-#'   groups, before the bar too. A term or a group that uses other rows of the
-#'   data, such as `I(x - mean(x))` or `(1 | cut(x, 3))`, raises a warning, see
-#'   [gibbs_lm()].
+#'   more bars. `.` stands for all columns of `data` but those of the response
+#'   and the groups, before the bar too. A term or a group that uses other rows
+#'   of the data, such as `I(x - mean(x))` or `(1 | cut(x, 3))`, raises a
+#'   warning, see [gibbs_lm()].
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param prior The prior, made by [hlm_prior()].

@@ -84,7 +84,8 @@
 #' large <- gibbs_lm(mpg ~ wt + qsec, mtcars, lm_prior("nig"), seed = 1)
 #' folds <- loo::kfold_split_random(4, nrow(mtcars))
 #' loo_compare(
-#'   kfold(small, folds = folds, seed = 1), kfold(large, folds = folds, seed = 1)
+#'   kfold(small, folds = folds, seed = 1), kfold(large, folds = folds, seed =
+#'   1)
 #' )
 #' @name kfold.gibbsite_fit
 #' @export

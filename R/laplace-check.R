@@ -257,9 +257,9 @@ correct_moments <- function(model, w, log_joint) {
   )
 }
 
-# Of draws of mixture_draws(): `weight`, relative to the largest, whose logarithm
-# is `largest`; their effective size `ess`; and the log densities of the normal
-# distribution and of the mixture.
+# Of draws of mixture_draws(): `weight`, relative to the largest, whose
+# logarithm is `largest`; their effective size `ess`; and the log densities of
+# the normal distribution and of the mixture.
 mixture_weights <- function(model, w, log_joint) {
   log_normal <- log_normal_kernel(model, w) + log_normal_constant(model)
   log_mixture <- log_mean_of(log_normal, log_t_density(model, w))

@@ -47,8 +47,8 @@
 #' @param ... For `plot()`, graphical parameters; `main` replaces the note above
 #'   the picture. Otherwise not used.
 #' @return `summary()`: a data frame of class `laplace_summary` with a row for
-#'   each parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`, the
-#'   quantiles (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`,
+#'   each parameter and the columns `variable`, `map`, `map_sd`, `mean`, `sd`,
+#'   the quantiles (`q2.5`, ...), and for a corrected fit `rhat`, `ess_bulk`,
 #'   `ess_tail`. The attribute `importance` is the check, or `NULL` for a fit
 #'   without its data.
 #'

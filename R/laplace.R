@@ -23,10 +23,11 @@
 #' halving, until the next step would raise the log density by less than 1e-10.
 #' If this ends at an edge of the density, or where it is no peak, the search of
 #' [mh_sample()] is made from `init` (see [mh_start]), and then Newton's method
-#' again. Derivatives that are not given are computed numerically, by the numDeriv
-#' package (Richardson's extrapolation), for which `log_density` must be finite
-#' and smooth around the mode. Their steps follow the width of the density, so
-#' that units and the place of the mode do not matter. A Hessian takes some
+#' again. Derivatives that are not given are computed numerically, by the
+#' numDeriv package (Richardson's extrapolation), for which `log_density` must
+#' be finite and smooth around the mode. Their steps follow the width of the
+#' density, so that units and the place of the mode do not matter. A Hessian
+#' takes some
 #' \eqn{4 p^2}{4 p^2} values of `log_density` (\eqn{2 p^2}{2 p^2} above 30
 #' parameters), but \eqn{4 p}{4 p} of `gradient`. Use parameters without bounds
 #' (a log standard deviation, a logit): the density is then also closer to a
@@ -52,8 +53,8 @@
 #' @param ... Further arguments of `log_density`, `gradient` and `hessian`.
 #'   Arguments of `laplace()` itself need their whole names.
 #' @param method `"BFGS"` (default), the quasi-Newton method of
-#'   [stats::nlminb()]. Or `"gradient"`, gradient ascent with the step `rho`, for
-#'   teaching: \eqn{\theta \leftarrow \theta + \rho \nabla \log
+#'   [stats::nlminb()]. Or `"gradient"`, gradient ascent with the step `rho`,
+#'   for teaching: \eqn{\theta \leftarrow \theta + \rho \nabla \log
 #'   q(\theta)}{theta <- theta + rho * (gradient of log q)}, at most 10,000
 #'   times, until a step is below 1e-7 of \eqn{1 + |\theta|}{1 + |theta|}.
 #'   `plot(fit, type = "path")` draws its path.

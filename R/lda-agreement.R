@@ -8,8 +8,8 @@ same_topic <- 0.9
 
 # list(affinity, documents, perplexity): the least affinity of each topic over
 # the chains; the mean total variation distance between the shares of a document
-# in two chains (NULL without theta); the perplexity of each chain. `topics` with
-# phi and perhaps theta.
+# in two chains (NULL without theta); the perplexity of each chain. `topics`
+# with phi and perhaps theta.
 topic_agreement <- function(fit, topics, matched) {
   list(
     affinity = stats::setNames(
@@ -48,8 +48,8 @@ same_topics <- function(fit) {
 model_next.lda_model <- function(model) c("top_terms(fit)", "predict(fit)")
 
 # list(agreement, pooled, switched): how far the chains agree on the topics,
-# NULL for one chain; the pooled topics; and lines on topics that changed places.
-# NULL if the fit has no topics to compare.
+# NULL for one chain; the pooled topics; and lines on topics that changed
+# places. NULL if the fit has no topics to compare.
 state_of_topics <- function(fit) {
   model <- fit_part(fit, "model")
   if (!has_topics(fit) || model$k == 1L) {

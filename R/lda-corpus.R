@@ -87,8 +87,8 @@ print.gibbsite_corpus <- function(x, ...) {
   )
   cat(
     cli::pluralize(
-      "Documents in {nrow(shards)} shard{?s} on {workers} worker{?s}: {size[1]} ",
-      "token{cli::qty(x$tokens)}{?s} of {size[2]} ",
+      "Documents in {nrow(shards)} shard{?s} on {workers} worker{?s}: ",
+      "{size[1]} token{cli::qty(x$tokens)}{?s} of {size[2]} ",
       "term{cli::qty(length(x$terms))}{?s} in {size[3]} ",
       "document{cli::qty(length(x$start) - 1)}{?s}"
     ), "\n", sep = ""
@@ -131,7 +131,7 @@ on_shards <- function(fit, f, ...) {
   unlist(values, recursive = FALSE)
 }
 
-# ---- A worker's side ----------------------------------------------------------
+# ---- A worker's side ---------------------------------------------------------
 
 read_shards <- function(id, read, vocabulary, empty, numbers, files) {
   lapply(seq_along(numbers), function(i) {

@@ -35,7 +35,8 @@
 #'   and coefficient: `topic`, `name` (where topics have names), `term`,
 #'   `estimate` (the posterior mean, in shares of a document), `std.error`,
 #'   `conf.low`, `conf.high`, the ends of the 50% interval, `low_50` and
-#'   `high_50`, and `level`. R's generator is used: call [set.seed()] for the same numbers.
+#'   `high_50`, and `level`. R's generator is used: call [set.seed()] for the
+#'   same numbers.
 #' @section Errors: `gibbsite_error_argument` for a fit without draws of the
 #'   shares, data that do not have a row for each document, missing values and
 #'   covariates that are linear combinations of others.

@@ -76,7 +76,8 @@ check_keep_in_shards <- function(keep, call) {
   if (length(large) > 0L) {
     abort_argument(
       c(
-        "{.arg keep} cannot have {quoted(large[[1L]])} for documents in shards.",
+        "{.arg keep} cannot have {quoted(large[[1L]])} for documents in
+         shards.",
         i = "{.fn on_shards} gives a function the means of theta."
       ),
       call = call
@@ -306,7 +307,7 @@ forget_topics.lda_shards_model <- function(model, state) {
   invisible()
 }
 
-# ---- A worker's side ----------------------------------------------------------
+# ---- A worker's side ---------------------------------------------------------
 
 begin_segment <- function(id, key, ticket, anew, settings, blocks) {
   corpus <- held_corpus(id)

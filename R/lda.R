@@ -99,10 +99,10 @@
 #' If all topics agree, their terms and the documents' shares can be used with
 #' the standard deviations of [topic_estimates()], which include the differences
 #' between chains; more draws make the other quantities exact. If some differ,
-#' use one chain, or try a longer burn-in or fewer topics; more draws of the same
-#' chains seldom help. Pairs of topics with an affinity of 0.9 or more to each other
-#' and topics that hold less than a tenth of an equal share of the tokens are
-#' named: there may be too many topics.
+#' use one chain, or try a longer burn-in or fewer topics; more draws of the
+#' same chains seldom help. Pairs of topics with an affinity of 0.9 or more to
+#' each other and topics that hold less than a tenth of an equal share of the
+#' tokens are named: there may be too many topics.
 #'
 #' @section Choosing k:
 #' Fit several numbers of topics and compare them by [compare_k()]: perplexity
@@ -112,8 +112,8 @@
 #' coherent topics.
 #'
 #' @param x The documents: counts of terms, tokens or texts, see the section on
-#'   documents. Or a corpus made by [shards()] or [scatter()]: one chain then runs
-#'   on several processes or machines.
+#'   documents. Or a corpus made by [shards()] or [scatter()]: one chain then
+#'   runs on several processes or machines.
 #' @param k The number of topics: a whole number from 1 to 65,535.
 #' @param prior The prior, made by [lda_prior()].
 #' @param method `"collapsed"` (default), `"partially_collapsed"` or

@@ -58,7 +58,8 @@
 #' @section t errors:
 #' With `errors = "t"` the errors have a Student t distribution, so that a few
 #' observations far from the rest hardly move the coefficients:
-#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + \alpha + (x_i - \bar x)^\top w, \sigma^2/v_i), \quad
+#' \deqn{y_i \sim \mathrm{t}_\nu(o_i + \alpha + (x_i - \bar x)^\top w,
+#' \sigma^2/v_i), \quad
 #'   \nu \sim \mathrm{Gamma}(2, 0.1),}{
 #'   y_i ~ t_nu(o_i + alpha + (x_i - m)'w, sigma^2 / v_i),  nu ~ Gamma(2, 0.1),}
 #' with location, squared scale and degrees of freedom \eqn{\nu}{nu} (Geweke
@@ -75,9 +76,9 @@
 #' \eqn{\sigma^2/(\lambda_i v_i)}{sigma^2 / (lambda_i v_i)} given
 #' \eqn{\lambda_i}{lambda_i}. It is about 1 for most observations and near 0 for
 #' outliers.
-#' The prior must be `lm_prior("hierarchical")`, the default: under the others the
-#' variances of the coefficients depend on that of the errors. The column `nu`
-#' follows `sigma`, and missing responses are not stored.
+#' The prior must be `lm_prior("hierarchical")`, the default: under the others
+#' the variances of the coefficients depend on that of the errors. The column
+#' `nu` follows `sigma`, and missing responses are not stored.
 #'
 #' @section Stored quantities:
 #' One column for each coefficient, with the name of its column of the model
@@ -94,18 +95,18 @@
 #' factor between 1/10 and 10. An entry of `inits` is a list with any of
 #' `lambda`, `sigma` and, with t errors, `nu`, positive numbers. Nothing else is
 #' needed: the first sweep draws the coefficients from these. With the horseshoe
-#' it has `tau` instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times such a
-#' factor, and the scales of the slopes start at 1.
+#' it has `tau` instead of `lambda`; by default that is \eqn{\tau_0}{tau0} times
+#' such a factor, and the scales of the slopes start at 1.
 #'
 #' @param x The matrix of predictors, `n x p`, dense or sparse; or a formula.
 #' @param formula A formula, `response ~ predictors`, as in [stats::lm()]. A
 #'   term whose value in a row depends on other rows of the data, such as `I(x -
 #'   mean(x))` or `cut(x, 3)`, or on random numbers, such as `jitter(x)`, is
-#'   named in a warning (`gibbsite_warning_other_rows`), and new data are refused: make its column
-#'   in the data. `scale(x)`, `poly(x, 2)`, `splines::ns(x, 3)` and
-#'   `splines::bs(x)` as terms of their own keep what they took from the data.
-#'   A call may name it in any position, as in `lapply(split(data, data$g),
-#'   gibbs_lm, formula = y ~ x)`.
+#'   named in a warning (`gibbsite_warning_other_rows`), and new data are
+#'   refused: make its column in the data. `scale(x)`, `poly(x, 2)`,
+#'   `splines::ns(x, 3)` and `splines::bs(x)` as terms of their own keep what
+#'   they took from the data. A call may name it in any position, as in
+#'   `lapply(split(data, data$g), gibbs_lm, formula = y ~ x)`.
 #' @param data A data frame in which the formula's variables are looked up
 #'   first.
 #' @param y With a matrix: the response, `n` numbers.

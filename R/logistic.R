@@ -44,9 +44,9 @@
 #' The columns are those of [gibbs_hlm()]. With one bar the coefficients of the
 #' groups, `w[k,j]`, are always stored, with several the deviations, `u[f,k,j]`.
 #' Convergence is judged on all other columns and on at most 20 groups of each
-#' factor. An entry of `inits` is a list with `Sigma`, for several bars a list of
-#' matrices with the names of the factors. The methods of such a fit are those of
-#' other regressions, and [ranef()] and the like: see
+#' factor. An entry of `inits` is a list with `Sigma`, for several bars a list
+#' of matrices with the names of the factors. The methods of such a fit are
+#' those of other regressions, and [ranef()] and the like: see
 #' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:

@@ -4,8 +4,8 @@
 #'
 #' The transition probabilities of a chain on finitely many states, from
 #' sequences of states or from counts of transitions. With \eqn{n_{ij}}{n_ij}
-#' the number of steps from \eqn{i} to \eqn{j} and independent Dirichlet priors of
-#' the rows, \eqn{P_{i\cdot} \sim \mathrm{Dirichlet}(a_{i1}, \dots,
+#' the number of steps from \eqn{i} to \eqn{j} and independent Dirichlet priors
+#' of the rows, \eqn{P_{i\cdot} \sim \mathrm{Dirichlet}(a_{i1}, \dots,
 #' a_{iS})}{P_i. ~ Dirichlet(a_i1, ..., a_iS)}, the posterior is known:
 #' \eqn{P_{i\cdot} \mid n \sim \mathrm{Dirichlet}(a_{i1} + n_{i1}, \dots)}{P_i.
 #' | n ~ Dirichlet(a_i1 + n_i1, ...)}. The draws are independent and exact. Each
@@ -52,8 +52,8 @@
 #' @param variables For the types of [plot.gibbsite_fit()].
 #' @param ... Not used.
 #' @return An object of class `fit_markov_chain`, see [gibbsite_fit] for what
-#'   all fits have. It stores `P[i,j]`, and, if all matrices of the posterior have
-#'   one closed class, `stationary[j]`. `coef()`: the posterior mean of the
+#'   all fits have. It stores `P[i,j]`, and, if all matrices of the posterior
+#'   have one closed class, `stationary[j]`. `coef()`: the posterior mean of the
 #'   matrix; `confint()`: intervals of its entries. `predict()`: a data frame
 #'   with a row for each number of steps and state: `step`, `state`, `mean` (the
 #'   predictive probability), `sd`, `lower` and `upper` (of the posterior of the

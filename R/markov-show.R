@@ -79,7 +79,7 @@ plot.markov_chain <- function(x, type = NULL, labels = NULL, digits = 2, ...) {
   invisible(chain)
 }
 
-# ---- Distributions over time --------------------------------------------------
+# ---- Distributions over time -------------------------------------------------
 
 # `rows`: a vector of probabilities or a matrix, from beginnings to states, for
 # each time.

@@ -11,9 +11,9 @@
 #' slice sampler is 1. So is that of a Gibbs sampler, whose conditionals are
 #' proposals that are always accepted: of a fit by [gibbs_sample()] without
 #' [mh_step()] each block is listed with the rate 1. For [tempered()] the rate
-#' and the scale are those at temperature 1 (the coldest). [delayed_rejection()] has a row for the block,
-#' whose rate is the share of steps that moved, and a row for each of its two
-#' tries.
+#' and the scale are those at temperature 1 (the coldest). [delayed_rejection()]
+#' has a row for the block, whose rate is the share of steps that moved, and a
+#' row for each of its two tries.
 #'
 #' @param fit A fit made by [mh_sample()] or [gibbs_sample()], or of another
 #'   model with Metropolis-Hastings steps. Of a Gibbs sampler with some of them

@@ -377,8 +377,8 @@ predictor_at_draws <- function(model, draws, rows) {
 }
 
 # list(mean, sd): eta is the mixture of N(mean, sd^2) over the rows of these
-# matrices; sd is NULL if eta is known given a draw. Or list(x, w, offset), which
-# stands for the mean o + x'w.
+# matrices; sd is NULL if eta is known given a draw. Or list(x, w, offset),
+# which stands for the mean o + x'w.
 predictor_moments <- function(model, draws, rows) {
   UseMethod("predictor_moments")
 }
@@ -397,7 +397,8 @@ predictor_coefficients <- function(model, fit) {
 # The value of ranef() of a fit.
 predictor_deviations <- function(model, fit) UseMethod("predictor_deviations")
 
-# The bars of a formula by the names of their groups, each list(design, columns).
+# The bars of a formula by the names of their groups, each list(design,
+# columns).
 predictor_bars <- function(model) UseMethod("predictor_bars")
 
 # list(model, draws, term): where the coefficients of a term of groups (see

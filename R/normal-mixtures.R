@@ -1,12 +1,12 @@
-# Summaries of columns of draws, and of mixtures of normal distributions over the
-# draws, for intervals of predictions.
+# Summaries of columns of draws, and of mixtures of normal distributions over
+# the draws, for intervals of predictions.
 
 two_ends <- function(quantiles) {
   data.frame(lower = quantiles[1L, ], upper = quantiles[2L, ])
 }
 
-# Quantiles of the mixtures of mixture_table(), probs x columns. A column's do not
-# depend on other columns. If all its sd are 0 they are those of its means.
+# Quantiles of the mixtures of mixture_table(), probs x columns. A column's do
+# not depend on other columns. If all its sd are 0 they are those of its means.
 mixture_quantiles <- function(mean, sd, probs) {
   .Call(C_mixture_quantiles, mean, sd, as.double(probs))
 }
@@ -34,10 +34,10 @@ column_quantiles <- function(values, probs) {
   out
 }
 
-# Points that integrate over a normal linear predictor, draws x points: each draw
-# has one in every of `count` intervals of equal probability. Multiples of the
-# golden ratio spread them there, so that those of all draws reach far into the
-# tails.
+# Points that integrate over a normal linear predictor, draws x points: each
+# draw has one in every of `count` intervals of equal probability. Multiples of
+# the golden ratio spread them there, so that those of all draws reach far into
+# the tails.
 normal_points <- function(draws) {
   count <- max(15, ceiling(1000 / draws))
   place <- (seq_len(draws) * (sqrt(5) - 1) / 2) %% 1

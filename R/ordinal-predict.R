@@ -23,26 +23,27 @@
 #' `posterior_predict()` has the numbers of the categories, 1 to \eqn{K}, with
 #' their names as the attribute `levels`, and
 #' for a response of counts an array of counts of the same form. Of
-#' [gibbs_categorical()] `posterior_linpred()` is an array too, without the first
-#' category. `simulate()` gives responses in the form of the fit's. `augment()`
-#' adds the most probable category and its probability. `residuals()` and
-#' `bayes_R2()` are errors: categories have no differences and no variance.
+#' [gibbs_categorical()] `posterior_linpred()` is an array too, without the
+#' first category. `simulate()` gives responses in the form of the fit's.
+#' `augment()` adds the most probable category and its probability.
+#' `residuals()` and `bayes_R2()` are errors: categories have no differences and
+#' no variance.
 #'
 #' @inheritParams predict.gibbsite_regression
 #' @param object A fit of [gibbs_ordinal()] or [gibbs_categorical()].
 #' @param type `"link"` (default), `"response"` or `"class"`.
 #' @param interval `"none"` (default) or `"mean"`; `"prediction"` is an error,
 #'   as a category has no interval.
-#' @param weights,trials Must be `NULL`; for a response of counts `trials` has no
-#'   effect.
+#' @param weights,trials Must be `NULL`; for a response of counts `trials` has
+#'   no effect.
 #' @param x,data,conf.level As in [augment.gibbsite_regression()].
 #' @return `"link"`: as [predict.gibbsite_regression()]. `"response"`: a matrix
 #'   with a row for each observation and a column for each category; with
 #'   `interval = "mean"` a data frame with a row for each observation and
 #'   category: `row`, `category`, `mean`, `sd`, `lower` and `upper`. Of
 #'   [gibbs_categorical()] `"link"` has these forms too, without the first
-#'   category. `"class"`: the type of the response, a factor or numbers; an error
-#'   for counts.
+#'   category. `"class"`: the type of the response, a factor or numbers; an
+#'   error for counts.
 #' @section Errors: Those of [predict.gibbsite_regression()].
 #' @seealso [gibbs_ordinal()], [gibbs_categorical()], [regression-draws].
 #' @examples

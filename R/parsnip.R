@@ -1,5 +1,5 @@
-# What loading the package changes, and the engine "gibbsite" of parsnip's models,
-# registered when parsnip is loaded.
+# What loading the package changes, and the engine "gibbsite" of parsnip's
+# models, registered when parsnip is loaded.
 
 .onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
   bind_late_generics(topenv())

@@ -12,8 +12,8 @@
 #'   largest of all; bars for quantities that take few whole values.
 #' - `"autocorrelation"`: the autocorrelation of each chain's draws, by lag.
 #' - `"ranks"`, for two chains or more: the distribution of the ranks of a
-#'   chain's draws among the draws of all chains. If the chains agree, it stays close to the dashed line
-#'   (Vehtari et al. 2021).
+#'   chain's draws among the draws of all chains. If the chains agree, it stays
+#'   close to the dashed line (Vehtari et al. 2021).
 #'
 #' A quantity that is constant, or has draws that are not finite, has a panel
 #' that says so.

@@ -190,12 +190,15 @@ draw_prior.pmf_model <- function(model) {
     }
   }
   factors <- function(rate, shape) {
-    stats::rgamma(model$rank * length(rate), shape, rep(rate, each = model$rank))
+    stats::rgamma(
+      model$rank * length(rate), shape, rep(rate, each = model$rank)
+    )
   }
   xi <- rates(model$n, prior$user_rate_shape, prior$user_rate_mean)
   eta <- rates(model$m, prior$item_rate_shape, prior$item_rate_mean)
   pmf_state(model, list(
-    theta = factors(xi, prior$user_shape), beta = factors(eta, prior$item_shape),
+    theta = factors(xi, prior$user_shape),
+    beta = factors(eta, prior$item_shape),
     xi = xi, eta = eta
   ))
 }

@@ -62,7 +62,8 @@ format.pmf_prior <- function(x, ...) {
   fields <- unclass(x)
   c(
     "y_ui ~ Poisson(theta_u'beta_i)",
-    "theta_uk ~ Gamma(user_shape, xi_u)      beta_ik ~ Gamma(item_shape, eta_i)",
+    paste0("theta_uk ~ Gamma(user_shape, xi_u)      ",
+           "beta_ik ~ Gamma(item_shape, eta_i)"),
     rate("user", "xi_u "), rate("item", "eta_i"),
     paste0("  ", format(names(fields)), " = ",
            vapply(fields, format_prior_value, ""))

@@ -36,8 +36,9 @@
 #'   theta_uk | s, xi, beta ~ Gamma(a + sum_i s_uik, xi_u + sum_i beta_ik),}
 #' and then scales each factor, \eqn{\theta_{\cdot k} \to e^t \theta_{\cdot
 #' k}}{theta_.k -> e^t theta_.k} and \eqn{\beta_{\cdot k} \to e^{-t}
-#' \beta_{\cdot k}}{beta_.k -> e^-t beta_.k}, by a slice step in \eqn{t} (Liu and
-#' Sabatti 2000), which no expected count shows. Only pairs with a count need an
+#' \beta_{\cdot k}}{beta_.k -> e^-t beta_.k}, by a slice step in \eqn{t} (Liu
+#' and Sabatti 2000), which no expected count shows. Only pairs with a count
+#' need an
 #' \eqn{s}: a sweep takes time in proportion to their number times the rank.
 #' Draws do not depend on the number of threads. A \eqn{\theta}{theta} or
 #' \eqn{\beta}{beta} below 1e-300 counts as 1e-300.

@@ -427,8 +427,8 @@ get_refmodel.gibbsite_fit <- function(object, ...) {
   heavy <- inherits(model_response(model), "t_response")
   if (counts || weighted || known || heavy || !is.null(frame$offset)) {
     abort_argument(
-      c("{.arg object} must have no weights, trials, offset, known or t errors for
-         {.fn get_refmodel}.",
+      c("{.arg object} must have no weights, trials, offset, known or t errors
+         for {.fn get_refmodel}.",
         i = "Use {.fn projpred::init_refmodel}, with {.arg ref_predfun} from
              {.fn posterior_linpred}."),
       call = call

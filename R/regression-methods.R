@@ -56,8 +56,8 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' `coef()` are the posterior means of the coefficients, `vcov()` their
 #' posterior covariance matrix, `confint()` central posterior intervals and
 #' `sigma()`, of normal responses, the posterior mean of the standard deviation
-#' of an observation of weight 1 (1 with known standard errors; of t errors it is
-#' the scale). With groups
+#' of an observation of weight 1 (1 with known standard errors; of t errors it
+#' is the scale). With groups
 #' `coef()` are the coefficients of each group, see [fixef.gibbsite_regression],
 #' and `confint()` has all parameters. Fits of [mh_sample()] and
 #' [gibbs_sample()] have these estimates of the parameters that were kept.
@@ -305,7 +305,8 @@ with_responses <- function(model, data, what, remake, call,
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
 #'   for the fit's own data `.resid` (for binomial responses deviance
-#'   residuals) and with t errors `.weight`, near 0 for outliers: see [gibbs_lm()].
+#'   residuals) and with t errors `.weight`, near 0 for outliers: see
+#'   [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.gibbsite_regression()].
@@ -556,8 +557,8 @@ dispersion_note <- function(fit, advice) {
   error <- sqrt(sum(2 + fourth)) / df
   if (isTRUE(df > 0 && ratio > max(1.5, 1 + 5 * error))) {
     paste0(
-      "The responses vary ", format(ratio, digits = 2), " times as much as the ",
-      "model allows: ", advice
+      "The responses vary ", format(ratio, digits = 2), " times as much as ",
+      "the model allows: ", advice
     )
   }
 }

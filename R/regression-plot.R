@@ -11,9 +11,9 @@
 #'   those of other columns per unit, and of levels of factors against the
 #'   reference level, each in a panel of its own. Of more than 40 there are
 #'   those with the largest |mean| / sd; a line above says where the others'
-#'   means are. If a few intervals are more than three times as long as most, and
-#'   reach three times as far as all others, they are cut at the others' range:
-#'   arrows show that they go on, and a line above says how far.
+#'   means are. If a few intervals are more than three times as long as most,
+#'   and reach three times as far as all others, they are cut at the others'
+#'   range: arrows show that they go on, and a line above says how far.
 #' * `"odds"`, for the logit link: the exponentials of these numbers, which are
 #'   odds ratios, on a logarithmic axis. At 1 the odds do not change. The point
 #'   is the exponential of the coefficient's estimate and not the mean of the
@@ -44,11 +44,12 @@
 #'   \eqn{\mu_w}{mu_w}, the fixed effect of the term, or 0 if the term has none.
 #'   Of more than 40 groups there are those that are furthest from this line in
 #'   posterior standard deviations, with intervals from at most 1,000 draws.
-#' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the left
-#'   the least squares estimate of the coefficient from the rows of the group
-#'   alone, on the right its posterior mean. Fixed effects of columns that are not before the bar are
-#'   held at their posterior means. The horizontal line is as above. A group is
-#'   left out if its rows do not determine its estimates.
+#' * `"shrinkage"`, for [gibbs_hlm()] with one bar and normal errors: on the
+#'   left the least squares estimate of the coefficient from the rows of the
+#'   group alone, on the right its posterior mean. Fixed effects of columns that
+#'   are not before the bar are held at their posterior means. The horizontal
+#'   line is as above. A group is left out if its rows do not determine its
+#'   estimates.
 #' * types of [plot.gibbsite_fit()], such as `"trace"` and `"density"`. For
 #'   [laplace_logistic()] `"density"` alone is the approximation beside the
 #'   posterior, see [plot.gibbsite_laplace()].

@@ -546,8 +546,8 @@ draws_in <- function(at) nrow(at$w %||% at$mean)
 
 # list(mean, squares, quantiles) of the expected responses of the rows over the
 # draws, the first two as column_moments(), the third probs x rows; at: of
-# predictor_moments(), without sd. sd: NULL, or a number for each draw: quantiles
-# are those of normal distributions with these about the responses.
+# predictor_moments(), without sd. sd: NULL, or a number for each draw:
+# quantiles are those of normal distributions with these about the responses.
 predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
   if (is.null(at$x) || is.matrix(sd)) {
     values <- response_mean(response, with_mean(at)$mean)

@@ -168,7 +168,8 @@ formula_rows <- function(model, newdata, terms, call) {
   )
 }
 
-# The design of terms in a frame of formula_rows(), with the contrasts of the fit.
+# The design of terms in a frame of formula_rows(), with the contrasts of the
+# fit.
 fitted_design <- function(design, terms, frame) {
   own <- intersect(names(design$contrasts), all_term_variables(terms))
   x <- stats::model.matrix(
@@ -428,8 +429,8 @@ fold_rows <- function(model, held, by) {
   used[group %in% sort(unique(group))[held]]
 }
 
-# A fold of cross-validation: the model of the rest, and that of `rows`, with the
-# groups of each bar that the rest does not have.
+# A fold of cross-validation: the model of the rest, and that of `rows`, with
+# the groups of each bar that the rest does not have.
 fold_at_rows <- function(model, train, rows) {
   test <- train
   test$frame <- frame_rows(model$frame, rows)

@@ -96,8 +96,8 @@
 #' many rows of a group as there are terms before the bar: its time does not
 #' depend on the number of observations.
 #'
-#' With several bars, steps 1 to 4 are taken for one bar after the other, with the
-#' responses less the deviations of the other bars: collapsed Gibbs sampling
+#' With several bars, steps 1 to 4 are taken for one bar after the other, with
+#' the responses less the deviations of the other bars: collapsed Gibbs sampling
 #' (Papaspiliopoulos, Roberts and Zanella 2020), whose autocorrelation does not
 #' grow with the data for crossed factors. Where the groups of bar \eqn{g} lie
 #' within those of bar \eqn{f} and both have a term in common, two moves follow
@@ -112,7 +112,8 @@
 #'
 #' @section Regressions with t errors:
 #' With \eqn{e_i = \sqrt{v_i} (y_i - \eta_i)}{e_i = sqrt(v_i) (y_i - eta_i)} and
-#' \eqn{y_i \mid \lambda_i \sim \mathrm{N}(\eta_i, \sigma^2/(\lambda_i v_i))}{y_i
+#' \eqn{y_i \mid \lambda_i \sim \mathrm{N}(\eta_i, \sigma^2/(\lambda_i
+#' v_i))}{y_i
 #' | lambda_i ~ N(eta_i, sigma^2 / (lambda_i v_i))}, \eqn{\lambda_i \sim
 #' \mathrm{Gamma}(\nu/2, \nu/2)}{lambda_i ~ Gamma(nu/2, nu/2)} (Geweke 1993), a
 #' sweep of [gibbs_lm()] or [gibbs_hlm()] has these steps.
@@ -120,14 +121,15 @@
 #' 1. \eqn{\log \sigma}{log sigma}, then \eqn{\log \nu}{log nu}, by slice steps
 #'    given \eqn{\eta}{eta}, with the \eqn{\lambda_i}{lambda_i} integrated out.
 #' 2. For each bar and each term a scale of its deviations, by a slice step with
-#'    the \eqn{\lambda_i}{lambda_i} integrated out; of [gibbs_lm()] the precision
+#'    the \eqn{\lambda_i}{lambda_i} integrated out; of [gibbs_lm()] the
+#'    precision
 #'    \eqn{\lambda}{lambda} of the slopes.
 #' 3. \eqn{\lambda_i \mid \eta \sim \mathrm{Gamma}((\nu + 1)/2, (\nu +
 #'    e_i^2/\sigma^2)/2)}{lambda_i | eta ~ Gamma((nu + 1)/2, (nu + e_i^2 /
 #'    sigma^2)/2)} for all observations.
 #' 4. Given these the responses are normal with known variances: steps 1 to 4 of
-#'    the hierarchical linear regression for one bar after the other, or a normal
-#'    draw of the coefficients without bars.
+#'    the hierarchical linear regression for one bar after the other, or a
+#'    normal draw of the coefficients without bars.
 #'
 #' The time of a sweep grows in proportion to the number of observations.
 #'
@@ -185,7 +187,8 @@
 #' @section Logistic and probit regression with groups:
 #' A sweep has three steps.
 #'
-#' 1. For each bar and each term \eqn{k} before it a scale \eqn{s}, by a slice step:
+#' 1. For each bar and each term \eqn{k} before it a scale \eqn{s}, by a slice
+#'    step:
 #'    \eqn{u_{jk} \to s u_{jk}}{u_jk -> s u_jk} in all groups, with
 #'    \eqn{\Sigma} scaled alike.
 #' 2. The latent variables of step 1 above, given \eqn{\eta}{eta}. With them

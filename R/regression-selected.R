@@ -117,10 +117,10 @@ effect_unit <- function(model) {
 # ---- Shrinkage of the horseshoe ----------------------------------------------
 
 # The posterior mean of kappa_j = 1 / (1 + n_j tau^2 l_j^2) of each slope, by
-# name; NULL with another prior. Given the slope, tau and beta, u = 1 / l_j^2 has the density
-# exp(-c u) / (1 + u), c = beta (s_j (w_j - m_j))^2 / (2 tau^2), and kappa_j is
-# u / (u + a), a = n_j tau^2. With F(x) = exp(x) E_1(x) its mean is
-# (a F(a c) / F(c) - 1) / (a - 1).
+# name; NULL with another prior. Given the slope, tau and beta, u = 1 / l_j^2
+# has the density exp(-c u) / (1 + u), c = beta (s_j (w_j - m_j))^2 / (2 tau^2),
+# and kappa_j is u / (u + a), a = n_j tau^2. With F(x) = exp(x) E_1(x) its mean
+# is (a F(a c) / F(c) - 1) / (a - 1).
 horseshoe_shrinkage <- function(fit) {
   model <- fit_part(fit, "model")
   prior <- model$prior

@@ -1,5 +1,5 @@
-# Variables of a formula whose value in a row depends on other rows, or on random
-# numbers.
+# Variables of a formula whose value in a row depends on other rows, or on
+# random numbers.
 #
 # stats::model.frame() makes a variable such as I(x - mean(x)) anew from the
 # rows that it is given, so that it means something else in new data. It keeps
@@ -7,9 +7,9 @@
 # they are terms of their own. A variable uses other rows if its values
 # change when they are computed from a few of the rows.
 
-# Such variables of a model frame, and "(offset)" if the argument `offset` is one;
-# the element names are "other" or "random". raw: the variables before they are transformed, by name;
-# data: that of the call; offset: an expression.
+# Such variables of a model frame, and "(offset)" if the argument `offset` is
+# one; the element names are "other" or "random". raw: the variables before they
+# are transformed, by name; data: that of the call; offset: an expression.
 variables_of_other_rows <- function(frame, raw, data, offset = NULL) {
   terms <- attr(frame, "terms")
   made_by <- as.list(attr(terms, "predvars") %||% attr(terms, "variables"))[-1L]
@@ -74,8 +74,9 @@ as_row_numbers <- function(rows, data) {
 }
 
 # Single rows show whether a variable uses other rows, a few rows in reverse
-# whether it uses their order: "other", "random" or "". A variable that cannot be made of a few rows,
-# such as relevel(factor(x), "a") of rows without "a", is made of all of them.
+# whether it uses their order: "other", "random" or "". A variable that cannot
+# be made of a few rows, such as relevel(factor(x), "a") of rows without "a", is
+# made of all of them.
 uses_other_rows <- function(value, expression, again) {
   n <- NROW(value)
   size <- column_sizes(value)
@@ -174,7 +175,8 @@ warn_other_rows <- function(found, terms) {
 row_sources <- function(found) {
   random <- names(found) %in% "random"
   or_words(c(
-    if (!all(random)) "other rows of the data", if (any(random)) "random numbers"
+    if (!all(random)) "other rows of the data",
+    if (any(random)) "random numbers"
   ))
 }
 

@@ -440,8 +440,8 @@ check_writable <- function(directory, arg, call) {
 #'   number of draws made in each chain. It is rounded down to whole rounds,
 #'   with a message, if it is not a multiple of `every`. Draws that become
 #'   burn-in count. `NULL` (the default) is 20 times the sampler's `draws`, and
-#'   60 times for at most 1,000 observations, in whole rounds, at least one. With
-#'   more observations, and no `seconds`, such a run is given up between a
+#'   60 times for at most 1,000 observations, in whole rounds, at least one.
+#'   With more observations, and no `seconds`, such a run is given up between a
 #'   quarter and three quarters of these draws, if it would need more than twice
 #'   those that are left.
 #' @param every `NULL` or a whole number, 1 or more: the draws made between two

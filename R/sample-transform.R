@@ -17,9 +17,9 @@
 #' A cdf is inverted by bisection and interpolation, for all draws at once. The
 #' draw is the smallest double whose cdf is at least \eqn{u}, but for rounding:
 #' where the cdf rises by no more than some units in its last place, one up to
-#' 6e-14 of it larger. Steps of a discrete distribution are therefore met exactly.
-#' A draw calls `cdf` some 60 times, and some 6 times if there are more than 1e5;
-#' the quantile function is faster if there is one.
+#' 6e-14 of it larger. Steps of a discrete distribution are therefore met
+#' exactly. A draw calls `cdf` some 60 times, and some 6 times if there are more
+#' than 1e5; the quantile function is faster if there is one.
 #' The draws are as fine as the uniform variates, which are multiples of
 #' \eqn{2^{-32}}{2^-32} by R's default generator: no draw lies further in the
 #' tail than the quantile of \eqn{2^{-33}}{2^-33}, 6.4 standard deviations of a
@@ -229,8 +229,8 @@ whole_bracket <- function(bracket, count) {
 }
 
 # The least doubles x with cdf(x) >= u, and their cdf: list(x, f). Where the cdf
-# rises by no more than it is rounded, x is that but for rounding. `bracket`: low,
-# high and their cdf, f_low < u <= f_high.
+# rises by no more than it is rounded, x is that but for rounding. `bracket`:
+# low, high and their cdf, f_low < u <= f_high.
 halve_brackets <- function(u, cdf, bracket, call) {
   low <- bracket$low
   x <- high <- bracket$high

@@ -21,8 +21,8 @@
 #'   \eqn{r_{ij} \sim \mathrm{N}(m + u_i^\top v_j + a_i + b_j, \sigma^2)}{r_ij ~
 #'   N(m + u_i'v_j + a_i + b_j, sigma2)} in cells taken at random, each at most
 #'   once.
-#' * `sim_pmf()`: factors from Gamma(0.5, 1) times the activity of a user and the
-#'   popularity of an item, Gamma(3, 3) (shape, rate), all multiplied by one
+#' * `sim_pmf()`: factors from Gamma(0.5, 1) times the activity of a user and
+#'   the popularity of an item, Gamma(3, 3) (shape, rate), all multiplied by one
 #'   number that makes the mean expected count `mean`, and Poisson counts.
 #' * `sim_lda()`: topics, the documents' shares of them, and words.
 #'

@@ -6,8 +6,8 @@
 # REGEX chooses lines by name. LIBRARY is another folder with gibbsite, for the
 # times of another build. Processor seconds, each of one call after a first one
 # (of `library` a new session with R itself; of searches and predictions the
-# first call), beside the budget in seconds; tables of 1e5 rows are not printed. A
-# busy machine shows larger figures.
+# first call), beside the budget in seconds; tables of 1e5 rows are not printed.
+# A busy machine shows larger figures.
 arguments <- commandArgs(trailingOnly = TRUE)
 chosen <- if (length(arguments) > 0L) arguments[[1L]] else ""
 if (length(arguments) > 1L) .libPaths(c(arguments[[2L]], .libPaths()))
@@ -101,7 +101,7 @@ line("regression: logistic, interval of 1e5 rows", 3,
      invisible(predict(logistic, large, type = "response", interval = "mean")),
      TRUE)
 
-# ---- predictions of new counts and of responses with t errors -----------------
+# ---- predictions of new counts and of responses with t errors ----------------
 
 if (grepl("new", chosen) || chosen == "") {
   some <- withr::with_seed(7, data.frame(x = rnorm(2000), g = gl(20, 100)))

@@ -1,14 +1,14 @@
-# Several grouping factors: gibbs_hlm(), gibbs_logistic() with the probit link and
-# gibbs_count(), beside MCMCglmm, rstanarm and lme4.
+# Several grouping factors: gibbs_hlm(), gibbs_logistic() with the probit link
+# and gibbs_count(), beside MCMCglmm, rstanarm and lme4.
 #
 #   Rscript bench/crossed.R [REGEX]     default: all
 #
-# REGEX chooses data sets by name. For each data set: seconds of lmer() or glmer()
-# (a point estimate); of our default call, with whether it converged; the standard
-# deviations of both, of groups and errors (estimate / posterior mean); and
-# effective draws a second of processor time of the worst of the fixed effects
-# and standard deviations, ours, of MCMCglmm and of rstanarm (2,000 iterations, given
-# up after ten minutes), one chain and one thread each.
+# REGEX chooses data sets by name. For each data set: seconds of lmer() or
+# glmer() (a point estimate); of our default call, with whether it converged;
+# the standard deviations of both, of groups and errors (estimate / posterior
+# mean); and effective draws a second of processor time of the worst of the
+# fixed effects and standard deviations, ours, of MCMCglmm and of rstanarm
+# (2,000 iterations, given up after ten minutes), one chain and one thread each.
 # At last (`growth`), milliseconds of a sweep and the smallest effective size of
 # 510 draws as rows are added to a simulated design, and (`million`) the default
 # call for a million rows.

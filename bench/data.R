@@ -13,8 +13,8 @@ newsgroups <- function() {
   readRDS(file)
 }
 
-# An environment with the objects of a data set of a package, from CRAN's sources
-# if it is not installed; or NULL.
+# An environment with the objects of a data set of a package, from CRAN's
+# sources if it is not installed; or NULL.
 package_data <- function(name, package) {
   found <- new.env()
   if (requireNamespace(package, quietly = TRUE)) {

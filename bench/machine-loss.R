@@ -3,8 +3,8 @@
 #
 #   Rscript bench/machine-loss.R [SEED [K]]      default: 1, 50
 #
-# 20 Newsgroups is newsgroups20_train.rds in GIBBSITE_BENCH_DATA (see answers.R):
-# 11,269 documents, 61,188 terms, 2.8 million tokens.
+# 20 Newsgroups is newsgroups20_train.rds in GIBBSITE_BENCH_DATA (see
+# answers.R): 11,269 documents, 61,188 terms, 2.8 million tokens.
 suppressPackageStartupMessages(library(gibbsite))
 options(gibbsite.checkpoint_seconds = 5, socketOptions = "no-delay")
 

@@ -1,12 +1,12 @@
-# Topics of documents that no process holds as a whole: files, a million tokens each,
-# which two workers read (?shards).
+# Topics of documents that no process holds as a whole: files, a million tokens
+# each, which two workers read (?shards).
 #
 #   Rscript bench/machines-files.R [MILLIONS OF TOKENS [TERMS [K]]]
-#     default: 20 million tokens, 20,000 terms, 50 topics; some three minutes, and
-#     250 MB of disk in tempdir()
+#     default: 20 million tokens, 20,000 terms, 50 topics; some three minutes,
+#     and 250 MB of disk in tempdir()
 #
-# Prints the seconds to read the files and of a sweep, and the most memory that this
-# session and the larger worker had (Linux: VmHWM).
+# Prints the seconds to read the files and of a sweep, and the most memory that
+# this session and the larger worker had (Linux: VmHWM).
 suppressPackageStartupMessages(library(gibbsite))
 
 size <- c(millions = 20, terms = 20000, k = 50)

@@ -3,8 +3,8 @@
 #   Rscript bench/machines.R [TOKENS [TERMS [K]]]
 #     default: 400,000 tokens, 5,000 terms, 50 topics; about two minutes
 #   Rscript bench/machines.R ratings [RATINGS [USERS [ITEMS [RANK]]]]
-#     default: a million ratings of 2,000 items by 5,000 users, rank 30; the same
-#     with `ordinal` for ratings of five levels
+#     default: a million ratings of 2,000 items by 5,000 users, rank 30; the
+#     same with `ordinal` for ratings of five levels
 #   mpirun --bind-to none -n 3 RMPISNOW --no-echo -f bench/machines.R
 #     the same with the processes of mpirun
 #

@@ -1,9 +1,9 @@
 # A slow twin of gibbs_count(), written from the formulas of
-# src/core/hlm/hlm_count.h with R's densities. It takes the same random numbers in
-# the same order as the core: of each Metropolis-Hastings step the uniform that
-# chooses the part of the proposal, its normals, the chi-squared number of its t
-# part, and the uniform of the acceptance; then those of the slice steps, of
-# Sigma, of the moves of nested bars and of the dispersion.
+# src/core/hlm/hlm_count.h with R's densities. It takes the same random numbers
+# in the same order as the core: of each Metropolis-Hastings step the uniform
+# that chooses the part of the proposal, its normals, the chi-squared number of
+# its t part, and the uniform of the acceptance; then those of the slice steps,
+# of Sigma, of the moves of nested bars and of the dispersion.
 #
 # `wrong` names a mistake to be made:
 #   jacobian        the dispersion is drawn without its Jacobian

@@ -239,11 +239,11 @@ twin_hlm_sweeps <- function(model, state, n, wrong = "") {
   }, model, state, n)
 }
 
-# ---- several bars -----------------------------------------------------------------
+# ---- several bars ------------------------------------------------------------
 
 # A sweep by twin_hlm_sweep() over the bars, each with the responses less the
-# deviations of the others, then the moves of nested bars and the noise, from the
-# formulas on the page.
+# deviations of the others, then the moves of nested bars and the noise, from
+# the formulas on the page.
 twin_crossed_sweep <- function(model, state) {
   frame <- model$frame
   places <- gibbsite:::model_places(model)

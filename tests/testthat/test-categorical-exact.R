@@ -1,6 +1,6 @@
-# gibbs_categorical() is exact: the core against its R twin and gibbs_logistic(),
-# quadrature, invariance and Geweke's joint test, and the mistakes that these
-# find.
+# gibbs_categorical() is exact: the core against its R twin and
+# gibbs_logistic(), quadrature, invariance and Geweke's joint test, and the
+# mistakes that these find.
 
 category_cases <- list(
   slopes = function() categorical_model_for(r ~ x + f, category_example()),

@@ -1,5 +1,5 @@
-# gibbs_count() is exact: the core against its R twin, quadrature and invariance,
-# and the mistakes that these find.
+# gibbs_count() is exact: the core against its R twin, quadrature and
+# invariance, and the mistakes that these find.
 
 count_cases <- list(
   fixed = function() {

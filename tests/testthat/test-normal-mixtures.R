@@ -39,7 +39,8 @@ test_that("quantiles of mixtures have their probability below them", {
 })
 
 test_that("a mixture's quantile is found wherever its mass lies", {
-  # two far clusters, equal components, very different widths, an atom beside one
+  # two far clusters, equal components, very different widths, an atom beside
+  # one
   mean <- cbind(c(-1e6, 1e6), c(2, 2), c(0, 0), c(0, 5))
   sd <- cbind(c(1, 1), c(3, 3), c(0.1, 10), c(1e-9, 2))
   probs <- c(0.001, 0.25, 0.7, 0.999)

@@ -1,5 +1,5 @@
-# One chain of gibbs_lda() or gibbs_bmf() on the processes of mpirun. They wait without sleep,
-# so on a busy machine a sweep takes a second.
+# One chain of gibbs_lda() or gibbs_bmf() on the processes of mpirun. They wait
+# without sleep, so on a busy machine a sweep takes a second.
 
 # The output of an R script in the first of `ranks` processes, or an error after
 # two minutes: list(lines, status, seconds).
