@@ -19,7 +19,8 @@
 #'   interval.
 #' @param at_least `NULL` (default) to order by the mean of the rating, or a
 #'   number, to order by the probability of a rating at least as high. With
-#'   `link` or `range` at most the highest rating.
+#'   `link` or `range` at most the highest rating. Of ratings that are an ordered
+#'   factor also the name of a level.
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
 #'   features of users that are not in the fit; `users` are then ids of its
@@ -62,7 +63,9 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.95, ...,
                                 at_least = NULL, user_features = NULL) {
   call <- rlang::current_env()
   check_no_more(...)
-  at_least <- check_number(at_least, null_ok = TRUE)
+  at_least <- check_number(
+    level_code(at_least, fit, call), null_ok = TRUE, arg = "at_least"
+  )
   n <- check_count(n)
   level <- check_level(level)
   model <- fit_part(fit, "model")
@@ -155,6 +158,16 @@ recommend_new <- function(kept, user, x, n, level, at_least) {
   )
   best$probability <- all$probability[top]
   recommended(model, pairs, best, ends)
+}
+
+# Of an ordered factor the code of a level's name.
+level_code <- function(x, fit, call) {
+  levels <- fit_part(fit, "model")$levels
+  if (is_plain_string(x) && !is.null(levels)) {
+    match(check_choice(x, levels, arg = "at_least", call = call), levels)
+  } else {
+    x
+  }
 }
 
 # A rating on a scale cannot be above its highest value.

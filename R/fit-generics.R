@@ -84,6 +84,7 @@ model_hints.default <- function(model) {
     coefficients = "{.fn summary} describes its quantities, {.fn as.matrix}
       has their draws.",
     weights = "Only regressions have them.",
+    residuals = "{.fn pp_check} compares a fit with its data.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
   )
@@ -102,6 +103,8 @@ distribution_hints <- function(fit) {
 coefficients_hint <- function(fit) hint_of(fit, "coefficients")
 
 weights_hint <- function(fit) hint_of(fit, "weights")
+
+residuals_hint <- function(fit) hint_of(fit, "residuals")
 
 pp_check_hint <- function(fit) hint_of(fit, "pp_check")
 
@@ -142,9 +145,7 @@ fitted.gibbsite_fit <- no_answer(
 )
 
 #' @export
-residuals.gibbsite_fit <- no_answer(
-  "residuals", "{.fn pp_check} compares a fit with its data."
-)
+residuals.gibbsite_fit <- no_answer("residuals", residuals_hint)
 
 #' @export
 weights.gibbsite_fit <- no_answer(

@@ -80,6 +80,9 @@ check_extra <- function(extra, f, arg, what, call, of = NULL) {
           "There is no argument {.arg {unknown[1]}}, neither of {.fn {of}} nor
            of {.arg {arg}}."
         },
+        i = if (!is.null(of)) {
+          foreign_hint(unknown[[1L]], setdiff(names(formals(of)), "..."))
+        },
         i = if (is_native_density(f)) {
           "Data of compiled code are given to {.fn native_density}."
         }),

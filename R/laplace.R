@@ -123,11 +123,15 @@ laplace <- function(log_density, init, gradient = NULL, hessian = NULL, ...,
     length(init), 6, "The Hessian of {.arg log_density} at {.arg init} has",
     "Use {.fn mh_sample} with {.fn langevin}, which needs none", call
   )
+  check_function(log_density, "log_density", call = call)
+  extra <- check_extra(
+    list(...), log_density, "log_density", "the point", call, "laplace"
+  )
   density <- new_density(
-    check_function(log_density, "log_density", call = call),
+    log_density,
     check_function(gradient, "gradient", null_ok = TRUE, call = call),
     check_function(hessian, "hessian", null_ok = TRUE, call = call),
-    names(init), list(...)
+    names(init), extra
   )
   model <- search_model(density, init, method, correct, rho)
   run_chains(model, running, match.call(), call)

@@ -169,11 +169,15 @@ model_labels.pmf_model <- function(model) {
 #' @exportS3Method
 model_next.pmf_model <- function(model) c("recommend(fit)", "predict(fit)")
 
+counts_hint <- "{.fn predict} has the expected counts, {.fn rank_measures} how
+  well they rank counts held back."
+
 #' @exportS3Method
 model_hints.pmf_model <- function(model) {
   utils::modifyList(NextMethod(), list(
     comparison = "{.fn rank_measures} compares fits by counts held back.",
-    coefficients = "{.fn predict} has its expected counts."
+    coefficients = "{.fn predict} has its expected counts.",
+    residuals = counts_hint, pp_check = counts_hint
   ))
 }
 

@@ -651,3 +651,22 @@ test_that("ratings that are all equal are said to be, whatever the link", {
     data.frame(user = c(1, 1, 2, 2), item = 1:2, value = c(1, 1, 5, 5))
   ), class = "gibbsite_message_constant")
 })
+
+test_that("a level's name is its code in recommend()", {
+  made <- sim_bmf(12, 10, rank = 2, share = 0.6)
+  made$value <- cut(made$value, 4, labels = c("bad", "ok", "good", "top"),
+                    ordered_result = TRUE)
+  fit <- suppressMessages(suppressWarnings(gibbs_bmf(
+    made, rank = 2, link = "ordinal", draws = 20, burnin = 10, chains = 1,
+    seed = 1, progress = FALSE
+  )))
+  user <- made$user[[1L]]
+  expect_identical(
+    recommend(fit, user, 2, at_least = "good"),
+    recommend(fit, user, 2, at_least = 3)
+  )
+  expect_error(
+    recommend(fit, user, at_least = "great"), "must be one of \"bad\"",
+    class = "gibbsite_error_argument"
+  )
+})

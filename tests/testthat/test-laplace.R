@@ -743,3 +743,15 @@ test_that("print() and glance() name laplace() by its own name", {
   expect_match(capture.output(print(fit))[1], "<laplace>", fixed = TRUE)
   expect_identical(generics::glance(fit)$model, "laplace")
 })
+
+test_that("arguments that no function takes are named, with what they are here", {
+  density <- function(x) -x^2
+  expect_error(
+    laplace(density, c(a = 1), sead = 1), "neither of `laplace",
+    class = "gibbsite_error_argument"
+  )
+  expect_error(laplace(density, c(a = 1), iter = 9), "It is `draws` here")
+  expect_error(mh_sample(density, c(a = 1), warmup = 9), "It is `burnin` here")
+  scaled <- function(x, scale) -x^2 / scale
+  expect_s3_class(quick(scaled, c(a = 1), scale = 2), "gibbsite_fit")
+})
