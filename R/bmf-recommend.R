@@ -19,8 +19,8 @@
 #'   interval.
 #' @param at_least `NULL` (default) to order by the mean of the rating, or a
 #'   number, to order by the probability of a rating at least as high. With
-#'   `link` or `range` at most the highest rating. Of ratings that are an ordered
-#'   factor also the name of a level.
+#'   `link` or `range` at most the highest rating. Of ratings that are an
+#'   ordered factor also the name of a level.
 #' @param ... Passed to methods.
 #' @param user_features For a fit with features: `NULL`, or a table with the
 #'   features of users that are not in the fit; `users` are then ids of its

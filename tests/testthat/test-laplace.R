@@ -744,7 +744,7 @@ test_that("print() and glance() name laplace() by its own name", {
   expect_identical(generics::glance(fit)$model, "laplace")
 })
 
-test_that("arguments that no function takes are named, with what they are here", {
+test_that("arguments that no function takes are named", {
   density <- function(x) -x^2
   expect_error(
     laplace(density, c(a = 1), sead = 1), "neither of `laplace",
