@@ -151,7 +151,6 @@ check_values <- function(pairs, model, call) {
 pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   call <- rlang::current_env()
-  check_one_check(...)
   check_passed_on(...)
   shown <- fit_part(object, "model")
   available <- length(kept_factors(object, call = call)$noise)

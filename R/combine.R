@@ -207,11 +207,13 @@ check_same_runs <- function(fits, call) {
       "kind of generator" = running$rng_kind
     )
   }
+  alike <- function(a, b) {
+    mapply(identical, a, b, MoreArgs = list(ignore.environment = TRUE))
+  }
   first <- bare(fits[[1]])
   for (k in seq_along(fits)[-1]) {
     other <- bare(fits[[k]])
-    same <- mapply(identical, first, other,
-                   MoreArgs = list(ignore.environment = TRUE))
+    same <- alike(first, other)
     if (!all(same)) {
       what <- names(first)[!same][1]
       if (what == "data") {
@@ -222,7 +224,7 @@ check_same_runs <- function(fits, call) {
       two <- other[[what]]
       fields <- if (is.list(one) && is.list(two)) {
         both <- intersect(names(one), names(two))
-        differ <- both[!mapply(identical, one[both], two[both])]
+        differ <- both[!alike(one[both], two[both])]
         utils::head(setdiff(differ, c("headline", "cures", "pivot")), 3L)
       }
       abort_argument(

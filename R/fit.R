@@ -321,23 +321,17 @@ prior_field_hint <- function(name, frame) {
   }
 }
 
-# The same for `draws`, where a method passes `...` on to a function that would
-# not notice it.
+# For pp_check(), whose `...` go on to a function that would not notice `draws`,
+# nor the arguments by which other packages draw other pictures.
 check_passed_on <- function(..., call = rlang::caller_env()) {
-  if ("draws" %in% names(substitute(list(...)))) {
+  given <- names(substitute(list(...)))
+  if ("draws" %in% given) {
     abort_unknown("draws", call)
   }
-}
-
-
-# pp_check() of other packages draws other pictures by these arguments.
-check_one_check <- function(..., call = rlang::caller_env()) {
-  given <- intersect(
-    c("type", "plotfun", "stat", "group"), names(substitute(list(...)))
-  )
-  if (length(given) > 0L) {
+  others <- intersect(c("type", "plotfun", "stat", "group"), given)
+  if (length(others) > 0L) {
     abort_argument(
-      c("There is no argument {.arg {given[[1L]]}}: one picture is drawn.",
+      c("There is no argument {.arg {others[[1L]]}}: one picture is drawn.",
         i = "bayesplot has the others, such as
              {.code ppc_stat(y, posterior_predict(fit))}."),
       call = call

@@ -240,7 +240,6 @@ parameters_of_row <- function(blocks, s) {
 #' @rawNamespace S3method(bayesplot::pp_check, gibbs_gmm)
 pp_check.gibbs_gmm <- function(object, ndraws = NULL, variable = 1, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_one_check(...)
   check_passed_on(...)
   model <- fit_part(object, "model")
   ndraws <- ndraws %||% min(50, sum(vapply(chain_matrices(object), nrow, 0L)))

@@ -5,9 +5,10 @@
 # The group's effects are u = L v with v ~ N(0, I) in d dimensions, those of
 # other factors are at their draws. In a fold of kfold() v has the effects of
 # the groups of other factors that only the fold has, such as classes within a
-# school, whose draws are of the prior. With the mode m of log p(y | v) - v'v /
-# 2 and C C' its negative second derivatives there, p(y) is the integral over x
-# of (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x.
+# school, whose draws are of the prior. With the mode m of
+#   log p(y | v) - v'v / 2
+# and C C' its negative second derivatives there, p(y) is the integral over x of
+#   (2 pi)^(-d / 2) exp(log p(y | v) - v'v / 2) / det C with v = m + C'^-1 x.
 # Of normal responses this is a normal density: one point gives the integral.
 
 # ---- The density -------------------------------------------------------------

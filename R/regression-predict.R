@@ -634,7 +634,6 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
 #' @rawNamespace S3method(bayesplot::pp_check, gibbsite_regression)
 pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_one_check(...)
   check_passed_on(...)
   frame <- check_frame(fit_part(object, "model"))
   ndraws <- ndraws %||% min(50, ndraws(object))
