@@ -23,7 +23,7 @@ tempered_evidence <- function(fit, seed, call) {
   )
   chains <- lapply(seq_along(fit), function(k) {
     state <- fit_part(fit, "chains")[[k]]$state
-    stream <- spare_stream(root, length(fit), "continued_chain", call, k)
+    stream <- spare_stream(root, length(fit), "continued_chain", call, k - 1L)
     with_stream(stream, {
       chain_evidence(
         model, continued_replicas(model, state, running, tick, call), call

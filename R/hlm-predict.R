@@ -330,8 +330,8 @@ group_codes <- function(ids, known) {
 }
 
 # The linear predictor of rows in each draw, S x n: list(mu, spread), mean and
-# standard deviation given the draw; with `draw` the deviations are drawn, and
-# there is no spread.
+# standard deviation given the draw; with `draw` the deviations that are not
+# stored are drawn, and there is no spread.
 hlm_eta <- function(model, d, rows, draw) {
   q <- model$data$q
   count <- length(d$sigma)
@@ -349,12 +349,14 @@ hlm_eta <- function(model, d, rows, draw) {
       z <- rows$z[i, , drop = FALSE]
       centre <- matrix(u$mean[, g, ], q)
       square <- 0
-      noise <- if (draw) matrix(stats::rnorm(q * count), q)
+      noise <- if (draw && any(u$root[, , g, ] != 0)) {
+        group_noise(rows$steady, codes[block[[g]]], q, count)
+      }
       for (c in seq_len(q)) {
         root <- matrix(u$root[, c, g, ], q)
-        if (draw) {
+        if (!is.null(noise)) {
           centre <- centre + root * rep(noise[c, ], each = q)
-        } else {
+        } else if (!draw) {
           square <- square + (z %*% root)^2
         }
       }
@@ -368,6 +370,39 @@ hlm_eta <- function(model, d, rows, draw) {
   if (anyNA(mu)) mu[is.nan(mu)] <- NA
   colnames(mu) <- rows$names
   list(mu = mu, spread = spread)
+}
+
+# The rows to predict in draws `chosen` of a fit (their places, chain after
+# chain), with what group_noise() needs: a seed for each group of the fit and
+# chain.
+with_steady_groups <- function(rows, fit, chosen, call) {
+  if (is.null(rows$group) || !is.null(rows$codes)) {
+    return(rows)
+  }
+  seed <- fit_part(fit, "running")$seed
+  shape <- c(length(fit_part(fit, "model")$levels), length(fit))
+  seeds <- from_seed(1L, {
+    stream <- spare_stream(seed, length(fit), "deviations", call)
+    with_stream(stream, distinct_seeds(prod(shape)), call)$value
+  })
+  rows$steady <- list(
+    seeds = matrix(seeds, shape[[1L]], shape[[2L]]), length = coda::niter(fit),
+    chosen = chosen
+  )
+  rows
+}
+
+# Standard normal numbers for the deviations of a group, q x draws. Those of a
+# group of the fit are the same in each call, so that the predictions of a draw
+# agree with each other. Those of a new group come from R's generator.
+group_noise <- function(steady, code, q, count) {
+  if (is.null(steady) || code > nrow(steady$seeds)) {
+    return(matrix(stats::rnorm(q * count), q))
+  }
+  chains <- lapply(steady$seeds[code, ], function(seed) {
+    from_seed(seed, matrix(stats::rnorm(q * steady$length), q))
+  })
+  do.call(cbind, chains)[, steady$chosen, drop = FALSE]
 }
 
 #' @exportS3Method

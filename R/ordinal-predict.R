@@ -128,8 +128,8 @@ unordered_shares <- function(fit, rows, type) {
   for (of in split(seq_len(n), new)) {
     for (block in row_blocks(length(of), nrow(draws), most = 1e6)) {
       i <- of[block]
-      values <- from_one_seed(
-        category_values(model, draws, rows_at_places(rows, i), type)
+      values <- from_seed(
+        1L, category_values(model, draws, rows_at_places(rows, i), type)
       )
       out[i, ] <- colMeans(values)
     }

@@ -582,55 +582,28 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
 }
 
 # Draws of the linear predictor, the expected response or new responses, draws x
-# rows. The deviations of a group are the same in each call, because differences
-# of predictions are taken: they are drawn from one seed, for all groups in
-# their order.
+# rows. Differences of predictions are taken: a new group has the same deviations
+# in each call.
 steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
                          type, call) {
-  model <- fit_part(object, "model")
-  response <- model_response(model)
-  rows <- rows_to_predict(
-    model, newdata, offset, re_formula, allow_new_levels, call
-  )
-  n <- nrow(rows$x)
-  check_one_predictor(model, call)
+  response <- model_response(fit_part(object, "model"))
+  check_one_predictor(fit_part(object, "model"), call)
   if (type == "response") check_has_moments(response, "one mean", call)
-  size <- response_size(response, model, newdata, NULL, NULL, n, call)
-  draws <- bind_chains(chain_matrices(object))
-  # of several bars the deviations are stored
-  groups <- if (!is.null(rows$group) && is.null(rows$codes)) {
-    seq_along(model$levels)
-  }
+  at <- rows_and_draws(
+    object, newdata, NULL, offset, re_formula, allow_new_levels, call
+  )
   check_result_size(
-    c(nrow(draws), length(groups) + n), "draws x observations",
+    c(nrow(at$draws), nrow(at$rows$x)), "draws x observations",
     "{.arg newdata}", call
   )
-  if (!is.null(groups)) {
-    check_unlocked(call)
-    ahead <- function(x) rbind(matrix(0, length(groups), ncol(x)), x)
-    rows$x <- ahead(rows$x)
-    rows$z <- ahead(rows$z)
-    rows$offset <- c(numeric(length(groups)), rows$offset %||% numeric(n))
-    rows$group <- c(groups, rows$group)
-    rows$names <- NULL
-  }
-  eta <- if (is.null(rows$group)) {
-    predictor_at_draws(model, draws, rows)
-  } else {
-    from_one_seed(predictor_at_draws(model, draws, rows))
-  }
-  eta <- eta[, length(groups) + seq_len(n), drop = FALSE]
+  at <- from_seed(1L, at_some_draws(at))
   switch(type,
-    link = eta, response = response_mean(response, eta),
+    link = at$eta, response = response_mean(response, at$eta),
     prediction = response_draw(
-      response, eta, size, response_scale(response, draws)
+      response, at$eta,
+      response_size(
+        response, at$model, newdata, NULL, NULL, ncol(at$eta), call
+      ), at$scale
     )
   )
-}
-
-from_one_seed <- function(value) {
-  generator <- save_generator()
-  on.exit(restore_generator(generator))
-  set.seed(1, "Mersenne-Twister", "Inversion", "Rejection")
-  value
 }

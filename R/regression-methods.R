@@ -415,8 +415,10 @@ outlier_weights <- function(fit) {
   frame <- check_frame(model)
   draws <- bind_chains(chain_matrices(fit))
   scale <- response_scale(response, draws)
-  rows <- rows_to_predict(
-    model, NULL, NULL, NULL, FALSE, rlang::current_env()
+  call <- rlang::current_env()
+  rows <- with_steady_groups(
+    rows_to_predict(model, NULL, NULL, NULL, FALSE, call), fit,
+    seq_len(nrow(draws)), call
   )
   weights <- frame$weights %||% rep(1, length(frame$y))
   out <- numeric(length(frame$y))

@@ -378,12 +378,12 @@ foreign_type_hint <- function(type, known) {
 #' of one trial (Gelman et al. 2019).
 #'
 #' With groups their deviations are those of the draws. A fit of [gibbs_hlm()]
-#' does not store them: they are drawn from their exact distribution given the
-#' parameters of the draw and the data, and those of new groups from
-#' \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}, with random numbers of R's
-#' generator. So `log_lik()`, `loo()` and `posterior_epred()` of such a fit
-#' differ a little between calls, unless [set.seed()] is called before each or
-#' the fit was made with `keep = "w"`, which stores them.
+#' with one bar does not store them unless it was made with `keep = "w"`: they
+#' are drawn from their exact distribution given the parameters of the draw and
+#' the data. Random numbers made from the fit's seed give each group the same
+#' deviations in each call. The deviations of new groups are drawn anew in each
+#' call from \eqn{\mathrm{N}(0, \Sigma)}{N(0, Sigma)}, with random numbers of
+#' R's generator.
 #'
 #' `log_lik(by = )` a grouping factor is the log density of the responses of
 #' each group of the factor, with the deviations of this group integrated out
@@ -476,15 +476,18 @@ rows_and_draws <- function(object, newdata, draws, offset, re_formula,
   rows <- rows_to_predict(
     model, newdata, offset, re_formula, allow_new_levels, call
   )
+  chosen <- spread_rows(draws, ndraws(object), call)
   list(
-    model = model, response = response, rows = rows,
-    draws = drawn_rows(object, draws, call)
+    model = model, response = response,
+    rows = with_steady_groups(rows, object, chosen, call),
+    draws = bind_chains(chain_matrices(object))[chosen, , drop = FALSE]
   )
 }
 
 # With the predictor and the scale of some of the draws.
 at_some_draws <- function(at, some = seq_len(nrow(at$draws))) {
   at$draws <- at$draws[some, , drop = FALSE]
+  at$rows$steady$chosen <- at$rows$steady$chosen[some]
   at$eta <- predictor_at_draws(at$model, at$draws, at$rows)
   at["scale"] <- list(response_scale(at$response, at$draws))
   at

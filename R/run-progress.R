@@ -83,14 +83,20 @@ progress_line <- function(job, end, check, done) {
       until(job$goal), " left."
     ))
   }
-  drawn <- max(0, floor((made / chains - running$burnin) / running$thin))
+  swept <- made / chains
+  drawn <- max(0, floor((swept - running$burnin) / running$thin))
   cap <- paste0(
     "At most ", format_number(job$goal), " draws, ", until(job$goal), "."
   )
   if (is.null(check$table)) {
     return(paste0(
-      name, ": ", format_number(drawn), " draws of each chain; convergence is ",
-      "judged after ", format_number(end), ", in about ", until(end), ". ", cap
+      name, ": ", if (swept < running$burnin) {
+        paste0(floor(100 * swept / running$burnin), "% of the burn-in")
+      } else {
+        paste(format_number(drawn), "draws of each chain")
+      },
+      "; convergence is judged after ", format_number(end), " draws, in about ",
+      until(end), ". ", cap
     ))
   }
   wanted <- common_draws(job$chains) +

@@ -149,6 +149,15 @@ restore_generator <- function(saved) {
   invisible()
 }
 
+# The value of `code` on R's default generator from this seed. The user's
+# generator is as before.
+from_seed <- function(seed, code) {
+  saved <- save_generator()
+  on.exit(restore_generator(saved))
+  set.seed(seed, "Mersenne-Twister", "Inversion", "Rejection")
+  force(code)
+}
+
 # ---- Root and streams -------------------------------------------------------
 
 # A whole number in 0, ..., 2^31 - 1 from one uniform of R's generator.
@@ -280,8 +289,10 @@ spare_streams <- c(
   pilot = 7L,
   # log_lik() of a fold; the score of each of several fits on it
   fold = 1L, fold_score = 2L,
-  # the chains that log_evidence() continues: this number plus the chain's
-  continued_chain = 8L
+  # the deviations of groups that gibbs_hlm() does not store
+  deviations = 8L,
+  # the first of the chains that log_evidence() continues
+  continued_chain = 9L
 )
 
 # The stream of a purpose; `k`: of the k-th of several.

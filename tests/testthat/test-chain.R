@@ -686,6 +686,18 @@ test_that("a run by a rule says what it waits for, and its cap", {
     waits_of(lines_of(until(ess = 300, every = 100, max_draws = 1000))),
     "About [0-9]+ draws are needed, [0-9.]+ (s|min|h)\\. At most"
   )
+  job <- list(
+    model = list(name = "probe"), goal = 1000, chains = vector("list", 2),
+    clock = list(began = gibbsite:::now() - 20, sweeps = 0), running = list(
+      stop_when = rule, burnin = 500, thin = 1
+    )
+  )
+  local_object("total_sweeps", function(job) 0)
+  line <- function(done) gibbsite:::progress_line(job, 100, list(), done)
+  expect_match(
+    line(400), ": 40% of the burn-in; convergence is judged after 100 draws, in"
+  )
+  expect_match(line(1080), ": 40 draws of each chain; convergence is judged")
   bar <- gibbsite:::bar_format(
     list(running = list(chains = 2, stop_when = rule), goal = 1000), 200,
     list(table = gibbsite:::convergence_table(

@@ -162,6 +162,54 @@ test_that("log_lik() by group integrates the deviations out", {
   expect_true(all(r2 > 0 & r2 < 1))
 })
 
+test_that("draws of deviations that are not stored agree in every call", {
+  data <- hlm_example()
+  fit <- hlm_fit(y ~ x + (1 + x | g), data)
+  withr::local_preserve_seed()
+  mean <- posterior_epred(fit)
+  set.seed(2)
+  before <- .Random.seed
+  expect_identical(posterior_epred(fit), mean)
+  expect_identical(.Random.seed, before)
+  pointwise <- function() suppressWarnings(loo(fit))$pointwise
+  expect_identical(pointwise(), pointwise())
+  rows <- c(7, 2)
+  expect_equal(unname(posterior_epred(fit, data[rows, ])), unname(mean[, rows]))
+  some <- gibbsite:::spread_rows(7, ndraws(fit), NULL)
+  expect_identical(posterior_epred(fit, ndraws = 7), mean[some, ])
+  sigma <- as.matrix(fit)[, "sigma"]
+  expect_equal(
+    unname(log_lik(fit)[, 3]),
+    unname(dnorm(data$y[[3]], mean[, 3], sigma, log = TRUE))
+  )
+  # further draws do not change those of before
+  more <- quietly(extend(fit, 50))
+  expect_identical(
+    posterior_epred(more)[seq_len(coda::niter(fit)), ],
+    mean[seq_len(coda::niter(fit)), ]
+  )
+  # the kind of generator of the session does not count
+  suppressWarnings(RNGkind("Wichmann-Hill", "Ahrens-Dieter", "Rounding"))
+  expect_identical(posterior_epred(fit), mean)
+  # the deviations have their distribution
+  at <- gibbsite:::hlm_eta(
+    attr(fit, "model"), gibbsite:::hlm_draws_in(
+      attr(fit, "model"), as.matrix(fit)
+    ), gibbsite:::rows_to_predict(
+      attr(fit, "model"), NULL, NULL, NULL, FALSE, NULL
+    ), FALSE
+  )
+  z <- ((mean - at$mu) / at$spread)[, !duplicated(data$g)]
+  expect_gt(stats::ks.test(as.vector(z), "pnorm")$p.value, 1e-3)
+  expect_lt(max(abs(stats::cor(z)[lower.tri(diag(ncol(z)))])), 0.25)
+  # those of new groups are drawn anew
+  new <- data.frame(x = 0, g = "new")
+  expect_false(identical(
+    posterior_epred(fit, new, allow_new_levels = TRUE),
+    posterior_epred(fit, new, allow_new_levels = TRUE)
+  ))
+})
+
 test_that("log_lik() by group takes many groups in blocks", {
   skip_unless_extended()
   g <- rep(seq_len(250), times = rep(c(10, 90), 125))

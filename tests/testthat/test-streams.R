@@ -375,7 +375,7 @@ test_that("two purposes of one seed have two streams", {
     gibbsite:::chain_streams(1L, 9, NULL)[[9]]
   )
   expect_identical(
-    gibbsite:::spare_stream(1L, 2, "continued_chain", NULL, 2L),
+    gibbsite:::spare_stream(1L, 2, "continued_chain", NULL, 1L),
     gibbsite:::chain_streams(1L, 12, NULL)[[12]]
   )
 })
