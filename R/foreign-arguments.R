@@ -63,7 +63,8 @@ foreign_hint <- function(name, known) {
   if (startsWith(name, "prior_") && "prior" %in% known) {
     return("{.arg prior} has all priors.")
   }
-  if (name == "pars" && "variables" %in% known) {
+  if (name %in% c("pars", "params", "parameters", "regex_pars") &&
+        "variables" %in% known) {
     return("It is {.arg variables} here.")
   }
   if (name == "se.fit" && "interval" %in% known) {

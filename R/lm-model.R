@@ -276,6 +276,17 @@ model_init_from_state.lm_model <- function(model, state) {
   list(sigma = sigma, lambda = state$lambda)
 }
 
+# The prior draws the slopes towards its means, which a table does not show.
+#' @exportS3Method
+model_key.lm_model <- function(model, shown) {
+  words <- c(
+    lambda = "lambda: precision of the slopes' common normal prior",
+    tau = "tau: scale of the slopes' common horseshoe prior"
+  )
+  known <- intersect(names(words), shown)
+  if (length(known) > 0L) words[[known]]
+}
+
 #' @exportS3Method
 model_labels.lm_model <- function(model) {
   columns <- model$columns

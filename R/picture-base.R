@@ -2,7 +2,8 @@
 
 # Draws a picture on a new page, or in the next figure of the user's page if it
 # has one panel. given: graphical parameters of the user.
-draw_base <- function(picture, given = list()) {
+draw_base <- function(picture, given = list(), call = rlang::caller_env()) {
+  if (length(given) > 0L) check_graphical(names(given), call)
   several <- n_panels(picture) > 1L
   old <- graphics::par(c(
     "mar", "mgp", if (several) c("mfrow", "oma", "cex", "mex")
@@ -12,6 +13,15 @@ draw_base <- function(picture, given = list()) {
     graphics::par(mfrow = c(1L, 1L), oma = rep(0, 4))
   }
   record_drawing(draw_page, list(picture = picture, given = given))
+}
+
+check_graphical <- function(names, call) {
+  known <- c(
+    names(graphics::par(no.readonly = TRUE)),
+    names(formals(graphics::plot.default))
+  )
+  strange <- setdiff(names, known)
+  if (length(strange) > 0L) abort_unknown(strange[[1L]], call)
 }
 
 # draw() on a new figure, recorded as a whole: a page that is drawn again at

@@ -482,3 +482,14 @@ test_that("a time series is a response", {
     unclass(logistic(stats::ts(warm)))[[1]], unclass(logistic(warm))[[1]]
   )
 })
+
+test_that("a summary says what the parameters of the prior are", {
+  fit <- lm_fit(mpg ~ wt, mtcars)
+  expect_match(
+    paste(capture.output(print(summary(fit))), collapse = "\n"),
+    "lambda: precision of the slopes' common normal prior"
+  )
+  expect_no_match(
+    capture.output(print(summary(fit, variables = "wt"))), "common"
+  )
+})

@@ -162,3 +162,18 @@ test_that("a variable that is a matrix has no curve, others beside it have", {
   })
   expect_identical(default_regression_plot(fit_lm(y ~ one)), "coefficients")
 })
+
+test_that("an argument that no picture has is an error", {
+  fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
+  for (name in c("pars", "regex_pars")) {
+    expect_error(
+      do.call(plot, c(list(fit), stats::setNames(list("wt"), name))),
+      "It is `variables` here", class = "gibbsite_error_argument"
+    )
+  }
+  expect_error(plot(fit, colour = 2), "no argument `colour`")
+  mixture <- gibbs_gmm(faithful, 2, seed = 1)
+  expect_error(plot(mixture, pars = "mu"), "It is `variables` here")
+  withr::local_pdf(NULL)
+  expect_no_warning(plot(fit, main = "Cars", cex.axis = 0.8, las = 1))
+})
