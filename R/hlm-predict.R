@@ -372,26 +372,6 @@ hlm_eta <- function(model, d, rows, draw) {
   list(mu = mu, spread = spread)
 }
 
-# The rows to predict in draws `chosen` of a fit (their places, chain after
-# chain), with what group_noise() needs: a seed for each group of the fit and
-# chain.
-with_steady_groups <- function(rows, fit, chosen, call) {
-  if (is.null(rows$group) || !is.null(rows$codes)) {
-    return(rows)
-  }
-  seed <- fit_part(fit, "running")$seed
-  shape <- c(length(fit_part(fit, "model")$levels), length(fit))
-  seeds <- from_seed(1L, {
-    stream <- spare_stream(seed, length(fit), "deviations", call)
-    with_stream(stream, distinct_seeds(prod(shape)), call)$value
-  })
-  rows$steady <- list(
-    seeds = matrix(seeds, shape[[1L]], shape[[2L]]), length = coda::niter(fit),
-    chosen = chosen
-  )
-  rows
-}
-
 # Standard normal numbers for the deviations of a group, q x draws. Those of a
 # group of the fit are the same in each call, so that the predictions of a draw
 # agree with each other. Those of a new group come from R's generator.

@@ -484,6 +484,26 @@ rows_and_draws <- function(object, newdata, draws, offset, re_formula,
   )
 }
 
+# The rows to predict in draws `chosen` of a fit (their places, chain after
+# chain), with what group_noise() needs: a seed for each group of the fit and
+# chain.
+with_steady_groups <- function(rows, fit, chosen, call) {
+  if (is.null(rows$group) || !is.null(rows$codes)) {
+    return(rows)
+  }
+  seed <- fit_part(fit, "running")$seed
+  shape <- c(length(fit_part(fit, "model")$levels), length(fit))
+  seeds <- from_seed(1L, {
+    stream <- spare_stream(seed, length(fit), "deviations", call)
+    with_stream(stream, distinct_seeds(prod(shape)), call)$value
+  })
+  rows$steady <- list(
+    seeds = matrix(seeds, shape[[1L]], shape[[2L]]), length = coda::niter(fit),
+    chosen = chosen
+  )
+  rows
+}
+
 # With the predictor and the scale of some of the draws.
 at_some_draws <- function(at, some = seq_len(nrow(at$draws))) {
   at$draws <- at$draws[some, , drop = FALSE]
