@@ -1,5 +1,5 @@
 # compare_k(): how many components, topics or factors. What is compared depends
-# on the model: model_compare_k() in R/gmm-choice.R, R/lda-choice.R and
+# on the model: model_compare_k() in R/gmm-evidence.R, R/lda-predict.R and
 # R/bmf-held-out.R.
 
 #' Compare numbers of components, topics or factors

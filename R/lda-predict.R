@@ -551,3 +551,295 @@ words_of_means <- function(tokens, phi, theta) {
     )
   )
 }
+
+# ---- compare_k() -------------------------------------------------------------
+
+# compare_k() of topic models: document completion of folds, and coherence.
+
+#' @exportS3Method
+model_size.lda_model <- function(model) model$k
+
+#' @exportS3Method
+model_observed.lda_model <- function(model) {
+  c(model$data[c("word", "start")], list(terms = model$terms))
+}
+
+# held: numbers of documents. The test model is that of the others.
+#' @exportS3Method
+model_fold.lda_model <- function(model, held, by) {
+  tokens <- model_tokens(model)
+  train <- lda_model(
+    some_documents(tokens, -held), model$k, model$prior, model$method
+  )
+  list(train = train, test = train)
+}
+
+model_tokens <- function(model) {
+  list(word = model$data$word, start = model$data$start,
+       documents = model$documents, terms = model$terms)
+}
+
+some_documents <- function(tokens, which) {
+  chosen <- seq_along(tokens$documents)[which]
+  list(
+    word = tokens$word[document_of_token(tokens) %in% chosen],
+    start = c(0, cumsum(diff(tokens$start)[chosen])),
+    documents = tokens$documents[chosen], terms = tokens$terms
+  )
+}
+
+#' @exportS3Method
+model_compare_k.lda_model <- function(model, fits, names, settings, call) {
+  tokens <- model_tokens(model)
+  few <- few_tokens_note(document_lengths_of(tokens), call)
+  done <- fit_folds(
+    fits, length(model$documents), settings, "documents",
+    prepare = function(held) split_documents(some_documents(tokens, held)),
+    score = function(fit, held, common) {
+      c(
+        complete_halves(common, fold_in_topics(fit, 100L, call), 50L, 100L),
+        same = same_topics(fit), topics = fit_part(fit, "model")$k
+      )
+    },
+    call = call
+  )
+  # by fit, the scores of all documents
+  scores <- lapply(done$scores, function(folds) {
+    list(
+      log_lik = unlist(lapply(folds, `[[`, "log_lik")),
+      tokens = unlist(lapply(folds, `[[`, "tokens"))
+    )
+  })
+  rows <- do.call(rbind, lapply(scores, perplexity_row, "completion"))
+  best <- which.min(rows$perplexity)
+  coherence <- lapply(fits, function(fit) coherence(fit)$npmi)
+  list(
+    of = paste0(
+      "Topic models of the same ", counted(length(model$documents), "document"),
+      ", held out in ", settings$folds, " folds"
+    ),
+    columns = data.frame(
+      perplexity = rows$perplexity, perplexity_se = rows$se,
+      coherence = vapply(coherence, mean, 0, na.rm = TRUE),
+      coherence_least = vapply(coherence, min, 0, na.rm = TRUE)
+    ),
+    criterion = "perplexity", second = "coherence", evidence = FALSE,
+    difference = rows$perplexity - rows$perplexity[[best]],
+    se = vapply(seq_along(scores), function(i) {
+      difference_se(scores[[i]], scores[[best]])
+    }, 0),
+    notes = c(few, topics_note(done$scores, names))
+  )
+}
+
+# Document completion needs two tokens: one in each half. NULL, or a sentence
+# about documents with fewer.
+few_tokens_note <- function(lengths, call) {
+  few <- sum(lengths < 2)
+  if (few == length(lengths)) {
+    abort_argument(
+      c(
+        "The fits cannot be compared: no document has two tokens or more.",
+        i = "Document completion gives one half of a document and scores the
+             other."
+      ),
+      call = call
+    )
+  }
+  if (few > 0L) {
+    paste0(
+      "Not scored: ", counted(few, "document"), " with fewer than two tokens."
+    )
+  }
+}
+
+# R-hat of topic models is rarely below its limit, and predictions use the
+# topics alone. So the line has the least number of topics that all chains of a
+# fold agreed on.
+topics_note <- function(scores, names) {
+  same <- vapply(scores, function(folds) {
+    min(vapply(folds, `[[`, 0L, "same"))
+  }, 0L)
+  size <- vapply(scores, function(folds) folds[[1L]]$topics, 0L)
+  apart <- which(same < size)
+  if (length(apart) > 0L) {
+    paste0(
+      "Topics that all chains agree on, in the worst fold: ",
+      few_words(paste0(names[apart], " ", same[apart], " of ", size[apart])),
+      "."
+    )
+  }
+}
+
+# The standard error of a difference of two perplexities of the same documents,
+# by the delta method: that of the difference of the mean log probabilities
+# times the geometric mean of the perplexities.
+difference_se <- function(one, other) {
+  both <- list(log_lik = one$log_lik - other$log_lik, tokens = one$tokens)
+  total <- sum(one$tokens)
+  middle <- exp(-(sum(one$log_lik) + sum(other$log_lik)) / (2 * total))
+  row <- perplexity_row(both, "completion")
+  middle * row$se / row$perplexity
+}
+
+# ---- More documents for a fit ------------------------------------------------
+
+# More documents for a fit of gibbs_lda(): extend(fit, draws, data = more).
+#
+# The model is that of all documents, and the chains are new ones, whose starts
+# are the last states of the fit's: a token of the fit keeps its topic, a new
+# one gets a topic given those. The chains leave the posterior given all
+# documents invariant, so that their draws are exact after burn-in from any
+# start.
+
+# The words of new terms come after those of the fit, and so do the documents.
+#' @exportS3Method
+model_enlarged.lda_model <- function(model, data, call) {
+  more <- more_documents(model, data, call)
+  if (is.null(more)) {
+    return(NULL)
+  }
+  new <- more$terms[-seq_along(model$terms)]
+  check_prior_of_new(model$prior$eta, new, call)
+  say_more_documents(more, new, lost_by_form(more, new, model$terms))
+  start <- model$data$start
+  counts <- list(
+    word = c(model$data$word, more$word),
+    start = c(start, start[[length(start)]] + more$start[-1L]),
+    documents = c(model$documents, more$documents), terms = more$terms,
+    from = model$from
+  )
+  check_token_count(
+    token_total(counts), "data", NULL, "Take fewer documents", call
+  )
+  larger <- lda_model(counts, model$k, model$prior, model$method, model$keep)
+  larger$names <- model$names
+  larger$numbers <- "start"
+  larger
+}
+
+#' @exportS3Method
+model_enlarged.lda_shards_model <- function(model, data, call) {
+  if (inherits(data, "gibbsite_corpus") &&
+        identical(corpus_counts(data)$start, model$data$start)) {
+    return(NULL)
+  }
+  abort_argument(
+    c(
+      "{.arg data} cannot be more documents: those of the fit are in shards, and
+       their topics with them.",
+      i = "Fit all documents anew by {.fn gibbs_lda}."
+    ),
+    call = call
+  )
+}
+
+# The new documents as as_counts() gives them, in the terms of the fit and,
+# after them, new ones; NULL if they are the documents of the fit.
+more_documents <- function(model, data, call) {
+  known <- known_terms(model)
+  table <- checked_table(data, NULL, known, "data", call)
+  new <- setdiff(table$terms[sort(unique(table$term))], known)
+  if (isTRUE(table$unnamed)) {
+    table$documents <- as.character(
+      length(model$documents) + seq_along(table$documents)
+    )
+  }
+  table <- match_terms(table, c(known, new), "data", call)
+  more <- count_tokens(table, none_ok = TRUE, "data", call)
+  more$cut <- table$cut
+  if (length(new) == 0L && identical(more$word, model$data$word) &&
+        identical(as.double(more$start), model$data$start)) {
+    return(NULL)
+  }
+  twice <- intersect(more$documents, model$documents)
+  if (length(twice) > 0L) {
+    abort_argument(
+      c(
+        "The documents of {.arg data} must have names of their own:
+         {quoted(twice[[1L]])} is a document of the fit.",
+        i = "Give the new documents alone. The fit has its own."
+      ),
+      call = call, class = "names"
+    )
+  }
+  more
+}
+
+# Concentrations that were given term by term say nothing about new terms.
+check_prior_of_new <- function(eta, new, call) {
+  if (length(new) == 0L || lda_is_sampled(eta) || length(eta) == 1L) {
+    return(invisible())
+  }
+  abort_argument(
+    c(
+      "`eta` of the fit's prior has numbers for each term, and none for
+       {length(new)} new term{?s} of {.arg data}:
+       {few_words(dQuote(new, FALSE))}.",
+      i = "Leave {cli::qty(length(new))}{?that term/those terms} out of
+           {.arg data}, or fit all documents anew with a prior for all terms."
+    ),
+    call = call
+  )
+}
+
+# hint: where new terms may be terms of the fit in another form.
+say_more_documents <- function(more, new, hint) {
+  documents <- length(more$documents)
+  tokens <- length(more$word)
+  inform_gibbsite(
+    c(
+      i = "{digits(documents)} document{cli::qty(documents)}{?s} with
+           {digits(tokens)} token{cli::qty(tokens)}{?s}
+           {cli::qty(documents)}{?is/are} added.",
+      i = if (length(new) > 0L) {
+        "{length(new)} new term{?s} {?joins/join} the vocabulary:
+         {few_words(dQuote(new, FALSE))}."
+      },
+      i = if (length(new) > 0L) hint
+    ),
+    class = "documents"
+  )
+}
+
+# The topics of the fit's tokens in the fit's numbers. Those of new tokens are
+# drawn given the means of phi that belong to these topics: theta by some sweeps
+# of the chain of new documents, then z given theta. Runs on the chain's stream.
+#' @exportS3Method
+model_state_enlarged.lda_model <- function(model, before, chain) {
+  state <- chain$state
+  k <- model$k
+  z <- match(lda_topics(state), chain$order %||% seq_len(k))
+  old <- seq_along(before$documents)
+  start <- model$data$start[-old] - length(z)
+  word <- model$data$word[-seq_along(z)]
+  drawn <- if (length(word) > 0L) {
+    phi <- phi_of_topics(model, state, z)
+    alpha <- lda_concentration(model, state, "alpha")
+    theta <- lda_fold_in(word, start, phi, alpha)$theta
+    draw_topics(word, start, phi, theta)
+  }
+  lda_state(model, c(z, drawn), state$alpha, state$eta)
+}
+
+# E(phi | z), topics x terms; z: topics of the first tokens of the model.
+phi_of_topics <- function(model, state, z) {
+  k <- model$k
+  terms <- length(model$terms)
+  eta <- lda_concentration(model, state, "eta")
+  cell <- z + k * (model$data$word[seq_along(z)] - 1)
+  count <- matrix(tabulate(cell, k * terms), k) +
+    if (length(eta) == terms) rep(eta, each = k) else eta
+  count / rowSums(count)
+}
+
+# z_i | theta, phi, by a race of exponential times: the fastest of independent
+# ones is the topic t with a probability proportional to its rate.
+draw_topics <- function(word, start, phi, theta) {
+  lengths <- diff(start)
+  unlist(lapply(seq_along(lengths), function(d) {
+    own <- word[start[[d]] + seq_len(lengths[[d]])]
+    rate <- phi[, own, drop = FALSE] * theta[, d]
+    max.col(t(rate / stats::rexp(length(rate))), "first")
+  }))
+}

@@ -298,3 +298,511 @@ clearest_terms <- function(model, clear) {
     apply(matrix(clear, length(terms)), 1L, max), terms
   )
 }
+
+# ---- The response along a variable, and calibration --------------------------
+
+# Pictures of regressions: the response along a variable, and calibration.
+
+# The variables of the formula as columns, from the model frame, or, if they are
+# transformed (`log(x)`), from the data named in the call.
+plain_variables <- function(fit, frame, call) {
+  wanted <- setdiff(
+    all.vars(stats::delete.response(frame$terms)), frame$constants
+  )
+  if (all(wanted %in% names(frame$model))) {
+    return(as.data.frame(frame$model)[wanted])
+  }
+  found <- tryCatch(
+    {
+      data <- eval(stats::getCall(fit)$data, environment(stats::formula(fit)))
+      env <- environment(in_its_space(frame$terms))
+      names <- paste0("`", wanted, "`")
+      plain <- stats::get_all_vars(stats::reformulate(names, env = env), data)
+      plain[frame$row_names, , drop = FALSE]
+    },
+    error = function(cnd) NULL
+  )
+  if (is.null(found) || nrow(found) != length(frame$y) || anyNA(found)) {
+    abort_argument(
+      c("The response curve needs the variables as they are in the data, which
+         cannot be found.",
+        i = "Use {.fn predict} with {.arg newdata}."),
+      call = call
+    )
+  }
+  found
+}
+
+# The rows along which a response curve goes: list(variable, values, at, by,
+# groups, data, typical, made). variable, clear: as for check_plot_variable().
+# `values`: of the variable in the data, of which `at` are drawn; `by`: the name
+# of a factor with a curve for each of its levels `groups`, NULL for one curve;
+# `typical`: where the other variables stand; `factors`: the names of those with
+# levels.
+response_grid <- function(fit, frame, variable, clear, call) {
+  data <- if (is.null(frame$model)) {
+    model <- fit_part(fit, "model")
+    stats::setNames(
+      as.data.frame(as.matrix(frame$x)), coefficient_columns(model)
+    )
+  } else {
+    plain_variables(fit, frame, call)
+  }
+  variable <- check_curve_variable(variable, data, clear, call)
+  made_factors <- unlist(lapply(names(frame$xlevels), function(name) {
+    all.vars(str2lang(name))
+  }))
+  factors <- names(data)[names(data) %in% made_factors |
+                           vapply(data, is.logical, NA)]
+  values <- data[[variable]]
+  at <- sort(unique(values))
+  if (variable %in% made_factors) {
+    values <- factor(match(values, at), seq_along(at), id_words(at))
+  } else if (is.numeric(values)) {
+    at <- seq_range(range(values), 81L)
+  }
+  by <- if (is.numeric(values)) {
+    curve_factor(data[setdiff(factors, variable)], clear)
+  }
+  list(
+    variable = variable, values = values, at = at, by = by, data = data,
+    groups = if (!is.null(by)) sort(unique(data[[by]])), factors = factors,
+    typical = Map(typical_value, data, names(data) %in% made_factors),
+    matrix = is.null(frame$model)
+  )
+}
+
+# The factor whose levels have a curve each: of those with two to five levels
+# the one with the clearest coefficient.
+curve_factor <- function(data, clear) {
+  few <- names(data)[vapply(data, function(x) {
+    length(unique(x)) %in% 2:5
+  }, NA)]
+  if (length(few) == 0L) {
+    return(NULL)
+  }
+  size <- vapply(few, function(name) {
+    max(0, clear[grepl(name, names(clear), fixed = TRUE)], na.rm = TRUE)
+  }, 0)
+  few[[which.max(size)]]
+}
+
+# Rows to predict where the variable is `at` and the factor `by`, and all others
+# are typical.
+grid_rows <- function(grid, at, by) {
+  newdata <- structure(
+    lapply(grid$typical, repeat_rows, length(at)), names = names(grid$data),
+    class = "data.frame", row.names = seq_along(at)
+  )
+  newdata[[grid$variable]] <- at
+  if (!is.null(grid$by)) newdata[[grid$by]] <- by
+  if (grid$matrix) as.matrix(newdata) else newdata
+}
+
+others_of <- function(grid) {
+  setdiff(names(grid$data), c(grid$variable, grid$by, "(Intercept)"))
+}
+
+# A variable that is a matrix has no curve.
+check_curve_variable <- function(variable, data, clear, call) {
+  matrices <- names(data)[lengths(lapply(data, dim)) > 1L]
+  if (is_plain_string(variable) && variable %in% matrices ||
+        length(matrices) == length(data) && length(matrices) > 0L) {
+    shown <- variable %||% matrices[[1L]]
+    abort_argument(
+      c("Variable {.val {shown}} is a matrix: it has no response curve.",
+        i = "{.code type = \"coefficients\"} draws the slopes of its columns."),
+      call = call
+    )
+  }
+  check_plot_variable(variable, setdiff(names(data), matrices), clear, call)
+}
+
+# A mean, the middle of two numbers, the most frequent level. is_level: whether
+# the formula makes levels of the values, as factor(x) does.
+typical_value <- function(values, is_level) {
+  if (length(dim(values)) > 1L) {
+    return(t(colMeans(values)))
+  }
+  if (is.numeric(values) && !is_level) {
+    two <- length(unique(values)) <= 2L
+    return(if (two) stats::median(values) else mean(values))
+  }
+  if (!is.null(time_kind(values)) && !is_level) {
+    return(mean(values))
+  }
+  if (is.logical(values)) {
+    return(mean(values) > 0.5)
+  }
+  at <- sort(unique(values))
+  at[[which.max(tabulate(match(values, at)))]]
+}
+
+repeat_rows <- function(value, n) {
+  if (is.matrix(value)) value[rep(1L, n), , drop = FALSE] else rep(value, n)
+}
+
+# The variable along which a plot goes; by default the one with the largest
+# `clear`, a vector with the names of coefficients.
+check_plot_variable <- function(variable, names, clear, call) {
+  names <- setdiff(names, "(Intercept)")
+  if (!is.null(variable)) {
+    if (!is_plain_string(variable) || !variable %in% names) {
+      given <- describe(variable)
+      abort_argument(
+        "{.arg variable} must be one of {.val {names}}, not {given}.",
+        call = call
+      )
+    }
+    return(variable)
+  }
+  if (length(names) == 0L) {
+    abort_argument(
+      "{.arg type} cannot be {.val response}: the formula has no variables.",
+      call = call
+    )
+  }
+  clear <- clear[names]
+  if (all(is.na(clear))) names[[1L]] else names[[which.max(clear)]]
+}
+
+# The mean of an offset that was an argument of the fit; NULL if there is none.
+typical_offset <- function(model) {
+  design <- model_design(model)
+  if (isTRUE(design$offset)) {
+    mean(model$frame$model[["(offset)"]] %||% model$frame$offset %||% 0)
+  }
+}
+
+# "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but
+# for rounding is 0.
+others_text <- function(typical, data) {
+  if (length(typical) == 0L) {
+    return(NULL)
+  }
+  values <- Map(function(value, all) {
+    if (is.matrix(value)) {
+      return("its means")
+    }
+    if (is.numeric(value)) {
+      if (abs(value) < 1e-8 * max(abs(all))) value <- 0
+      format(value, digits = 3)
+    } else {
+      format(value)
+    }
+  }, typical, data)
+  paste("at", paste(names(typical), "=", values, collapse = ", "))
+}
+
+# ---- response curve
+
+# list(table, points, grid, ylab, normal, note). `table`: x, mean, lower, upper
+# and, of a normal response with one curve, new_lower and new_upper; by, the
+# level of each curve. `points`: x, y, by and size of the observations. With
+# groups the curve is that of a group without deviations, and new responses are
+# those of a new group.
+response_shown <- function(fit, variable, level, call) {
+  model <- fit_part(fit, "model")
+  frame <- check_frame(model, call)
+  estimate <- coefficient_estimates(fit)
+  grid <- response_grid(
+    fit, frame, variable, abs(estimate$mean / estimate$sd), call
+  )
+  count <- max(1L, length(grid$groups))
+  at <- rep(grid$at, count)
+  by <- rep(grid$groups, each = length(grid$at))
+  predicted <- function(at, by) {
+    rows_to_predict(
+      model, grid_rows(grid, at, by), typical_offset(model), NA, TRUE, call
+    )
+  }
+  rows <- predicted(at, by)
+  rows$size <- rep(1, nrow(rows$x))
+  curve <- function(interval) {
+    prediction_table(fit, rows, "response", interval, level)
+  }
+  table <- data.frame(x = at, curve("mean")[c("mean", "lower", "upper")])
+  table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
+  normal <- is.null(frame$total)
+  if (normal && count == 1L) {
+    if (has_groups(model)) {
+      rows <- predictor_rows(model, list(
+        newdata = grid_rows(grid, at, by), offset = typical_offset(model),
+        new_groups = TRUE
+      ), call)
+      rows$size <- rep(1, nrow(rows$x))
+    }
+    table[c("new_lower", "new_upper")] <- curve("prediction")[c(
+      "lower", "upper"
+    )]
+  }
+  points <- response_points(grid, frame, estimate$mean, predicted, table$by)
+  others <- others_of(grid)
+  list(
+    table = table, points = points$table, grid = grid, normal = normal,
+    frame = frame, moved = points$moved,
+    note = c(others_text(grid$typical[others], grid$data[others]), points$note),
+    ylab = if (normal) {
+      frame$response$name
+    } else {
+      paste("probability of", success_words(frame))
+    }
+  )
+}
+
+# The observations that belong to the curves: list(table, moved, note). Those of
+# a normal response are moved along the fixed effects to where the others stand
+# (partial residuals around the curve), counts by the ratio of their means. Of a
+# binomial response those with other levels of factors are left out.
+response_points <- function(grid, frame, mean, predicted, by) {
+  y <- frame$y
+  others <- others_of(grid)
+  out <- data.frame(x = grid$values, y = y)
+  if (!is.null(by)) {
+    out$by <- factor(id_words(grid$data[[grid$by]]), levels(by))
+  }
+  if (is.null(frame$total)) {
+    moved <- length(others) > 0L
+    if (moved) {
+      rows <- predicted(grid$data[[grid$variable]], if (!is.null(grid$by)) {
+        grid$data[[grid$by]]
+      })
+      offset <- (rows$offset %||% 0) - (frame$offset %||% 0)
+      shift <- drop(as.matrix((rows$x - frame$x) %*% mean)) + offset
+      out$y <- if (counts_events(frame)) y * exp(shift) else y + shift
+    }
+    return(list(table = out, moved = moved))
+  }
+  out$trials <- frame$trials %||% rep(1, length(y))
+  out$size <- if (!is.null(frame$trials)) {
+    0.8 + 1.6 * sqrt(frame$trials / max(frame$trials))
+  } else {
+    1
+  }
+  levels <- intersect(others, grid$factors)
+  here <- rep(TRUE, length(y))
+  for (name in levels) {
+    here <- here & as.character(grid$data[[name]]) ==
+      as.character(grid$typical[[name]])
+  }
+  list(
+    table = out[here, ], moved = FALSE,
+    note = if (!all(here) && is.numeric(grid$values)) {
+      paste0(
+        digits(sum(here)), " of ", digits(length(here)),
+        " observations drawn: those with these levels"
+      )
+    }
+  )
+}
+
+# Whether the response has a log link.
+counts_events <- function(frame) identical(frame$response$kind, "events")
+
+success_words <- function(frame) {
+  response <- frame$response
+  switch(response$kind,
+    factor = paste(response$name, "=", response$levels[[2L]]),
+    counts = counted_word(response$name),
+    number = paste(response$name, "= 1"),
+    response$name
+  )
+}
+
+# "dead" of `cbind(dead, 20 - dead)`.
+counted_word <- function(name) {
+  made <- tryCatch(str2lang(name), error = function(cnd) NULL)
+  if (is.call(made) && identical(made[[1L]], quote(cbind)) &&
+        is.name(made[[2L]])) {
+    as.character(made[[2L]])
+  } else {
+    "success"
+  }
+}
+
+picture_response <- function(fit, variable, level, call) {
+  shown <- response_shown(fit, variable, level, call)
+  if (is.numeric(shown$grid$values)) {
+    picture_curves(shown, level)
+  } else {
+    picture_levels(shown, level)
+  }
+}
+
+observed_words <- function(shown) {
+  if (shown$moved) {
+    if (counts_events(shown$frame)) "adjusted count" else "partial residual"
+  } else if (shown$normal) {
+    "observation"
+  } else if (is.null(shown$frame$trials)) {
+    "ticks: top yes, bottom no"
+  } else {
+    "observed proportion"
+  }
+}
+
+picture_curves <- function(shown, level) {
+  table <- shown$table
+  points <- shown$points
+  by <- shown$grid$by
+  words <- function(rows) {
+    if (is.null(by)) {
+      rep("mean", nrow(rows))
+    } else {
+      paste(by, "=", as.character(rows$by))
+    }
+  }
+  band <- paste0(percent(level), " band", if (shown$normal) " of the mean")
+  new <- paste(percent(level), "of new observations")
+  single <- !shown$normal && is.null(shown$frame$trials)
+  observed <- observed_words(shown)
+  of_points <- if (is.null(by)) observed else paste("points", words(points))
+  layers <- list(
+    picture_layer("band", data.frame(
+      table[c("x", "lower", "upper")], group = words(table)
+    ), if (is.null(by)) band else paste("band", words(table))),
+    if (!is.null(table$new_lower)) {
+      picture_layer("line", data.frame(
+        x = table$x, y = c(table$new_lower, table$new_upper),
+        group = rep(1:2, each = nrow(table))
+      ), new)
+    },
+    if (single) {
+      top <- points$y > 0.5
+      middle <- ifelse(top, 1.03, -0.03)
+      picture_layer("segment", data.frame(
+        x = points$x, xend = points$x, y = middle - 0.015, yend = middle + 0.015
+      ), of_points, 0.5)
+    } else {
+      picture_layer("point", points[intersect(c("x", "y", "size"), names(
+        points
+      ))], of_points, 0.5)
+    },
+    picture_layer("line", data.frame(x = table$x, y = table$mean), words(table))
+  )
+  picture(
+    table, layers,
+    curve_key(shown, by, levels(table$by), band, new, observed, single),
+    x = picture_axis(shown$grid$variable), y = picture_axis(
+      shown$ylab, limits = if (!shown$normal) c(-0.05, 1.05),
+      at = if (!shown$normal) seq(0, 1, 0.2)
+    ), note = c(shown$note, if (!is.null(by)) {
+      if (single) observed else paste0("points: ", observed, "s")
+    })
+  )
+}
+
+curve_key <- function(shown, by, levels, band, new, observed, single) {
+  if (is.null(by)) {
+    colour <- gibbsite_palette(1L)
+    return(rbind(
+      plot_key("mean", colour, lty = 1),
+      plot_key(band, NA, fill = pale(colour, 0.25)),
+      if (shown$normal) plot_key(new, colour, lty = 3, lwd = 1.5),
+      plot_key(observed, grey_points, pch = if (single) 124 else 19, lwd = 1)
+    ))
+  }
+  colours <- gibbsite_palette(length(levels))
+  names <- paste(by, "=", levels)
+  rbind(
+    plot_key(names, colours, lty = 1, pch = if (single) NA else 19),
+    plot_key(paste("band", names), NA, fill = pale(colours, 0.2),
+             shown = FALSE),
+    plot_key(paste("points", names), colours, pch = 19, lwd = 1, shown = FALSE)
+  )
+}
+
+# A factor or another variable that is no number, level by level.
+picture_levels <- function(shown, level) {
+  table <- shown$table
+  labels <- id_words(shown$grid$at)
+  table$x <- factor(labels, labels)
+  at <- seq_along(labels)
+  interval <- paste(percent(level), "interval")
+  colour <- gibbsite_palette(1L)
+  observed <- observed_words(shown)
+  # side by side, by a sequence that fills 0 to 1 evenly
+  place <- (seq_along(shown$points$y) * (sqrt(5) - 1) / 2) %% 1
+  points <- data.frame(
+    x = match(id_words(shown$points$x), labels) + 0.3 * (place - 0.5),
+    y = shown$points$y
+  )
+  picture(
+    table, list(
+      picture_layer("point", if (shown$normal) points else points[0L, ],
+                    observed, 0.45),
+      picture_layer("segment", data.frame(
+        x = at, y = table$lower, xend = at, yend = table$upper
+      ), interval),
+      picture_layer("point", data.frame(x = at, y = table$mean, size = 2),
+                    "mean")
+    ), rbind(
+      plot_key("mean", colour, pch = 19),
+      plot_key(interval, colour, lty = 1, lwd = 3),
+      plot_key(observed, grey_points, pch = 19, shown = shown$normal)
+    ), x = picture_axis(shown$grid$variable, at = at, labels = labels),
+    y = picture_axis(shown$ylab, limits = if (!shown$normal) 0:1),
+    note = shown$note
+  )
+}
+
+# ---- calibration
+
+picture_calibration <- function(fit, level, groups, call) {
+  frame <- check_frame(fit_part(fit, "model"), call)
+  table <- calibration_table(fit, frame, level, groups, call)
+  colour <- gibbsite_palette(2)
+  interval <- paste0(percent(level), " interval if the model is right")
+  picture(
+    table, list(
+      picture_layer("diagonal", data.frame(at = 0), "equal"),
+      picture_layer("segment", data.frame(
+        x = table$predicted, xend = table$predicted, y = table$lower,
+        yend = table$upper
+      ), interval),
+      picture_layer("point", data.frame(
+        x = table$predicted, y = table$observed, size = 1.8
+      ), "observed")
+    ), rbind(
+      plot_key("observed", colour[[2L]], pch = 19),
+      plot_key(interval, pale(colour[[1L]], 0.45), lty = 1, lwd = 5),
+      rule_key("equal", lty = 2)
+    ), x = picture_axis("predicted probability", limits = 0:1),
+    y = picture_axis("observed proportion", limits = 0:1), square = TRUE
+  )
+}
+
+# Groups of equal numbers of trials by predicted probability. The intervals are
+# of replicated data, so that they include both the binomial variation and the
+# posterior uncertainty. They are computed from the fit's draws on a fixed
+# stream, so that a plot can be reproduced.
+calibration_table <- function(fit, frame, level, groups, call) {
+  total <- frame$trials %||% rep(1, length(frame$y))
+  if (is.null(groups)) {
+    groups <- max(2, min(10, floor(sum(total) / 10)))
+  }
+  groups <- check_count(groups, min = 2, arg = "groups", call = call)
+  rows <- rows_to_predict(
+    fit_part(fit, "model"), NULL, NULL, NULL, FALSE, call
+  )
+  mean <- prediction_table(fit, rows, "response")$mean
+  rank <- order(mean)
+  passed <- cumsum(total[rank]) - total[rank] / 2
+  group <- integer(length(mean))
+  group[rank] <- pmin(
+    floor(groups * passed / sum(total)), groups - 1
+  ) + 1L
+  seed <- fit_part(fit, "running")$seed
+  stream <- spare_stream(seed, length(fit), "plot", call)
+  replicated <- with_stream(stream, {
+    posterior_predict(fit, ndraws = min(1000, ndraws(fit)))
+  }, call)$value
+  share <- rowsum(t(replicated), group) / as.vector(rowsum(total, group))
+  tails <- central_tails(level)
+  bounds <- apply(share, 1L, stats::quantile, tails, names = FALSE)
+  sums <- function(v) as.vector(rowsum(v * total, group) / rowsum(total, group))
+  data.frame(
+    predicted = sums(mean), observed = sums(frame$y), lower = bounds[1L, ],
+    upper = bounds[2L, ], trials = as.vector(rowsum(total, group))
+  )
+}

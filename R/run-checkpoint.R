@@ -304,3 +304,300 @@ rows_after <- function(parts, n) {
   }
   unname(do.call(rbind, parts))
 }
+
+# ---- Reading a checkpoint ----------------------------------------------------
+
+# Reads a checkpoint: every field is checked before it is used.
+
+# Checks that a directory holds a run that has begun. Nothing is written to it
+# yet, because it may be any directory.
+check_begun <- function(path, call) {
+  if (!dir.exists(path)) {
+    fault <- if (file.exists(path)) "is a file" else "does not exist"
+    abort_argument(
+      "`path` must be the directory of a checkpoint; `{path}` {fault}.",
+      call = call
+    )
+  }
+  if (directory_holds(path) == "unfinished") {
+    if (file.exists(lock_file(path))) {
+      release_lock(take_lock(path, call))
+    }
+    abort_file(
+      path, "holds no whole checkpoint: the run was stopped before its first.",
+      "Start it again, with the same `checkpoint`.",
+      call = call
+    )
+  }
+  top <- file.path(path, "data.rds")
+  if (file.exists(top)) {
+    connection <- open_file(top, call)
+    on.exit(close(connection))
+    read_header(connection, top, call)
+  }
+  normalizePath(path)
+}
+
+remember_written <- function(checkpoint, stored) {
+  checkpoint$run <- stored$run
+  checkpoint$written <- lapply(stored$chains, function(chain) chain$files)
+  checkpoint$grid <- lapply(stored$chains, function(chain) chain$grid)
+  checkpoint$drawn <- vapply(stored$chains, function(chain) chain$drawn, 0)
+  checkpoint$sweep <- vapply(stored$chains, function(chain) {
+    chain$state$sweep
+  }, 0)
+}
+
+# list(model, running, call, run, chains): all of it, checked.
+read_checkpoint <- function(path, call) {
+  file <- file.path(path, "data.rds")
+  top <- read_envelope(file, "data", call = call)
+  check_stored_run(top$value, file, call)
+  count <- top$value$running$chains
+  folders <- list.files(path, "^chain-[0-9]+$")
+  if (!setequal(folders, paste0("chain-", seq_len(count)))) {
+    abort_file(
+      path,
+      cli::pluralize(
+        "must hold one folder for each of {count} chain{?s}, not ",
+        "{length(folders)} folder{?s}."
+      ),
+      call = call
+    )
+  }
+  chains <- lapply(seq_len(count), function(k) {
+    read_chain(path, k, top$run, top$value, call)
+  })
+  c(top$value, list(run = top$run, version = top$version, chains = chains))
+}
+
+read_chain <- function(path, k, run, top, call) {
+  folder <- file.path(path, paste0("chain-", k))
+  file <- file.path(folder, "state.rds")
+  chain <- read_envelope(file, "state", run, call)$value
+  check_stored_chain(chain, top$running, top$model$k, file, call)
+  check_stream(chain$rng, paste0("Chain ", k, "'s"), call = call)
+  chain$chunks <- lapply(seq_along(chain$files), function(number) {
+    file <- file.path(folder, draws_file(number))
+    part <- read_envelope(file, "draws", run, call, chain$files[[number]])
+    check_stored_draws(part$value, top$model$columns, file, call)
+    part$value
+  })
+  on_grid(chain, file, call)
+}
+
+# The chain with those of its stored draws that it keeps.
+on_grid <- function(chain, file, call) {
+  size <- vapply(chain$chunks, nrow, 0L)
+  all_kept <- is.null(chain$grid)
+  if (all_kept) {
+    chain$left <- 0
+    chain$stride <- 1
+    chain$grid <- cbind(cumsum(size) - size + 1, rep(1, length(size)))
+  } else {
+    number <- rep(chain$grid[, 1L], size) +
+      rep(chain$grid[, 2L], size) * (sequence(size) - 1)
+    chain$chunks <- thinned(chain$chunks, number, chain$left, chain$stride)
+  }
+  rows <- sum(vapply(chain$chunks, nrow, 0L))
+  if (rows != kept_of(chain)) {
+    abort_file(
+      file, paste0("counts ", format_number(kept_of(chain)),
+                   " draws; there are ", format_number(rows), "."),
+      call = call
+    )
+  }
+  chain
+}
+
+# ---- An earlier version -----------------------------------------------------
+
+# Brings the files of a checkpoint, which have been read, to this version. If it
+# is stopped, the rest can still be read: a state names its draws by their old
+# checksums until it is renewed itself, and data.rds comes last.
+renew_checkpoint <- function(checkpoint) {
+  path <- checkpoint$path
+  for (k in seq_along(checkpoint$written)) {
+    folder <- file.path(path, paste0("chain-", k))
+    files <- vapply(seq_along(checkpoint$written[[k]]), function(number) {
+      renew_file(file.path(folder, draws_file(number)), "draws", checkpoint$run)
+    }, "")
+    sync_directory(folder)
+    renew_file(file.path(folder, "state.rds"), "state", checkpoint$run, files)
+    sync_directory(folder)
+    checkpoint$written[[k]] <- files
+  }
+  renew_file(file.path(path, "data.rds"), "data", checkpoint$run)
+  sync_directory(path)
+}
+
+# The same bytes under a new header; in a state, with `files`. Returns the
+# checksum.
+renew_file <- function(path, kind, run, files = NULL) {
+  file <- read_envelope(path, kind, run, NULL)
+  named <- kind != "state" || identical(file$value$files, files)
+  if (file$version == checkpoint_version && named) {
+    return(file$sum)
+  }
+  sum <- if (kind == "state") {
+    file$value$files <- files
+    write_aside(path, kind, run, file$value)
+  } else {
+    write_payload(path, kind, run, file$payload)
+  }
+  put_in_place(path)
+  sum
+}
+
+# ---- Fields -----------------------------------------------------------------
+
+#
+# A checksum shows that a file has not changed since it was written, but not
+# that its contents are valid. So the values that the driver uses are checked
+# first.
+
+# Fails for the first name in `good`, a list of named flags, that is not TRUE.
+check_fields <- function(good, file, call) {
+  good <- vapply(good, isTRUE, NA)
+  if (!all(good)) {
+    field <- names(good)[!good][[1L]]
+    abort_file(
+      file,
+      paste0("cannot be used: its `", field, "` is missing or not valid."),
+      call = call
+    )
+  }
+}
+
+is_whole <- function(x, min = 0, max = 2^53) {
+  is_plain_number(x) && is.finite(x) && x == round(x) && x >= min && x <= max
+}
+
+is_names <- function(x) {
+  is.character(x) && length(x) > 0L && !anyNA(x) && anyDuplicated(x) == 0L
+}
+
+check_stored_run <- function(top, file, call) {
+  check_fields(
+    list(
+      model = is.list(top) && is_stored_model(top$model),
+      running = is.list(top) && is.list(top$running),
+      call = is.list(top) && (is.null(top$call) || is.call(top$call))
+    ), file, call
+  )
+  running <- top$running
+  most <- .Machine$integer.max
+  check_fields(
+    list(
+      draws = is_whole(running$draws, 1, most),
+      burnin = is_whole(running$burnin), thin = is_whole(running$thin, 1),
+      chains = is_whole(running$chains, 1, most),
+      inits = is_stored_inits(running$inits, running$chains),
+      seed = is.integer(running$seed) && length(running$seed) > 0L &&
+        !anyNA(running$seed),
+      rng_kind = is.character(running$rng_kind) &&
+        length(running$rng_kind) == 3L,
+      keep_data = is_plain_scalar(running$keep_data) &&
+        is.logical(running$keep_data),
+      stop_when = is_stored_rule(running$stop_when)
+    ), file, call
+  )
+}
+
+# Whether x is a model of this package, with the fields that every model has.
+is_stored_model <- function(model) {
+  if (!is.list(model) || !inherits(model, "gibbsite_model")) {
+    return(FALSE)
+  }
+  strings <- unclass(model)[c("name", "title", "data_hash")]
+  all(vapply(strings, is_plain_string, NA)) && is_names(model$columns) &&
+    has_sweeps(class(current_model(model)))
+}
+
+has_sweeps <- function(classes) {
+  any(vapply(classes, function(class) {
+    !is.null(utils::getS3method(
+      "model_sweeps", class,
+      optional = TRUE, envir = asNamespace("gibbsite")
+    ))
+  }, NA))
+}
+
+is_stored_inits <- function(inits, chains) {
+  is.null(inits) || is.function(inits) ||
+    (is.list(inits) && length(inits) == chains)
+}
+
+is_stored_rule <- function(rule) {
+  if (is.null(rule)) {
+    return(TRUE)
+  }
+  if (!is.list(rule) || !inherits(rule, "gibbsite_until")) {
+    return(FALSE)
+  }
+  counts <- unclass(rule)[c("every", "max_draws")]
+  numbers <- unclass(rule)[c("rhat", "ess")]
+  typed <- all(vapply(counts, is_whole, NA, min = 1)) &&
+    all(vapply(numbers, is_plain_number, NA)) && is_plain_string(rule$burnin)
+  typed && all(
+    rule$rhat > 1, rule$ess >= 0, rule$max_draws %% rule$every == 0,
+    rule$burnin %in% c("auto", "fixed")
+  )
+}
+
+# The number of draws must match the sweep; otherwise the draws are another
+# chain's.
+check_stored_chain <- function(chain, running, k, file, call) {
+  is_state <- is.list(chain) && is.list(chain$state)
+  sweep <- if (is_state) chain$state$sweep
+  drawn <- if (is_state) chain$drawn
+  check_fields(
+    list(
+      state = is_state && is_whole(sweep),
+      drawn = is_whole(drawn) && drawn == draws_at(sweep, running),
+      seconds = is_state && is_plain_number(chain$seconds) &&
+        is.finite(chain$seconds) && chain$seconds >= 0,
+      files = is_state && is.character(chain$files) && !anyNA(chain$files),
+      from = is_state && is_stored_history(chain$from, running, sweep),
+      order = is_state && is_stored_order(chain$order, k),
+      grid = is_state && is_stored_grid(chain)
+    ), file, call
+  )
+}
+
+# Sweeps after which the draws of a chain began anew; the first may be before
+# the burn-in of a run that continues a fit.
+is_stored_history <- function(from, running, sweep) {
+  if (is.null(from)) {
+    return(TRUE)
+  }
+  sweeps <- is.double(from) && length(from) > 1L && all(is.finite(from))
+  sweeps && all(
+    diff(from) > 0, from[[1L]] >= 0, from <= sweep,
+    (from - running$burnin) %% running$thin == 0
+  )
+}
+
+# Which of its draws a chain keeps; NULL: all.
+is_stored_grid <- function(chain) {
+  grid <- chain$grid
+  is.null(grid) || (
+    is_whole(chain$left) && is_whole(chain$stride, 1) && is.double(grid) &&
+      identical(dim(grid), c(length(chain$files), 2L)) &&
+      all(is.finite(grid), grid >= 1)
+  )
+}
+
+is_stored_order <- function(order, k) {
+  is.null(order) || (is.integer(order) && setequal(order, seq_len(k)) &&
+                       length(order) == k)
+}
+
+check_stored_draws <- function(draws, columns, file, call) {
+  check_fields(
+    list(
+      draws = is.double(draws) && is.matrix(draws) && !is.object(draws) &&
+        ncol(draws) == length(columns)
+    ), file, call
+  )
+}

@@ -1,7 +1,6 @@
 # Regressions with t errors: gibbs_lm() and gibbs_hlm() with errors = "t".
 # src/core/hlm/hlm_t.h and hlm_latent.h have the mathematics. The classes
-# lm_t_model (R/lm-t.R), hlm_t_model and hlm_crossed_t_model (R/hlm-t.R) are
-# t_errors_model too. C has the fixed effects in units of their scales, with
+# lm_t_model, hlm_t_model and hlm_crossed_t_model are t_errors_model too. C has the fixed effects in units of their scales, with
 # the former centred and the responses less the prior mean of the intercept; so
 # has a state.
 
@@ -366,4 +365,335 @@ t_mixture_quantile <- function(p, mean, sd, nu) {
     function(x) mean(stats::pt((x - mean) / sd, nu)) - p, ends,
     tol = 1e-8 * stats::median(sd), maxiter = 1000, extendInt = "upX"
   )$root
+}
+
+# ---- gibbs_lm() --------------------------------------------------------------
+
+# gibbs_lm() with t errors. R/t-errors.R has what it shares with gibbs_hlm().
+
+lm_t_model <- function(parts, prior, keep, call) {
+  if (prior$type != "hierarchical") {
+    abort_argument(
+      c("`type` of `prior` must be \"hierarchical\" with
+         {.code errors = \"t\"}, not {.val {prior$type}}.",
+        i = "The variances of the coefficients must not depend on that of the
+             errors."),
+      call = call
+    )
+  }
+  if ("y" %in% keep) {
+    abort_argument(
+      c("{.arg keep} must be NULL with {.code errors = \"t\"}.",
+        i = "{.fn posterior_predict} draws missing responses."),
+      call = call
+    )
+  }
+  check_none_taken(intersect("nu", parts$columns), call)
+  parts <- lm_parts(parts, prior, keep, call)
+  parts$prior$errors <- "t"
+  lm_t_model_of(parts$frame, parts$prior, parts$design)
+}
+
+lm_t_model_of <- function(frame, prior, design) {
+  n <- sum(rows_used(frame))
+  missing <- sum(is.na(frame$y))
+  title <- errors_title("Linear regression", prior)
+  new_model(
+    c("lm_t_model", "t_errors_model", "lm_model"),
+    name = "gibbs_lm",
+    title = title,
+    headline = paste0(
+      title, ": ", counted(length(design$columns), "coefficient"), ", ",
+      counted(n, "observation"),
+      if (missing > 0) paste0(", ", counted(missing, "missing response"))
+    ),
+    data = lm_t_data(frame, prior, design), data_part = "frame", prior = prior,
+    nobs = n,
+    columns = with_nu_column(
+      c(
+        design$columns, "sigma", if (length(design$slopes) > 0L) "lambda",
+        "log_lik"
+      ),
+      prior
+    ),
+    cures = paste(
+      "Try a prior of the precisions with larger shapes,",
+      "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
+    ),
+    coefficients = design$columns, layout = design,
+    design = c(lm_design_of(frame), list(errors = "t")), frame = frame
+  )
+}
+
+lm_t_data <- function(frame, prior, design) {
+  used <- rows_used(frame)
+  weights <- used_weights(frame, used)
+  y <- (frame$y - (frame$offset %||% 0))[used]
+  intercept <- length(design$intercept) == 1L
+  # a state must not depend on the responses
+  centre <- if (intercept) prior$intercept_mean else 0
+  p <- length(design$columns)
+  at <- design$slopes
+  numbers <- function(own, slopes, alpha) {
+    out <- rep(own, p)
+    out[at] <- slopes
+    out[design$intercept] <- if (intercept) alpha
+    out
+  }
+  middle <- numbers(0, design$mean, 0)
+  unit <- numbers(1, prior$scale, 1)
+  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
+    rep(unit, each = sum(used))
+  x[, at[design$constant]] <- 0
+  fixed <- list(
+    x = unname(x), y = y - centre, weights = weights, unit = unit,
+    middle = middle, centre = centre, intercept = design$intercept,
+    mean = numbers(
+      0, prior$slope_mean * prior$scale, prior$intercept_mean - centre
+    ),
+    precision = numbers(1, 1, prior$intercept_sd^-2)
+  )
+  t_data(
+    fixed, list(no_groups(length(y))), c(prior$noise_shape, prior$noise_rate),
+    prior$nu,
+    list(
+      at = at - 1L, shape = as.double(prior$slope_shape),
+      rate = as.double(prior$slope_rate)
+    )
+  )
+}
+
+# `data`: the responses, one for each row of the fit's data.
+#' @exportS3Method
+set_data.lm_t_model <- function(model, data, call = rlang::caller_env()) {
+  with_responses(model, data, "linear regression", function(frame, ...) {
+    lm_t_model_of(frame, model$prior, centred_design(model$layout, frame))
+  }, call)
+}
+
+#' @exportS3Method
+model_fold.lm_t_model <- function(model, held, by) {
+  fold_of_rows(model, held, by, function(rest) {
+    lm_t_model_of(rest, model$prior, centred_design(model$layout, rest))
+  })
+}
+
+# In the coefficients, sigma, nu and lambda.
+#' @exportS3Method
+model_density.lm_t_model <- function(model) {
+  prior <- model$prior
+  p <- length(model$coefficients)
+  scales <- setdiff(model$columns, c(model$coefficients, "log_lik"))
+  lower <- c(rep(-Inf, p), rep(0, length(scales)))
+  columns <- c(model$coefficients, scales)
+  point <- function(x) {
+    each <- function(name, default) {
+      at <- match(name, columns)
+      if (is.na(at)) rep(default, nrow(x)) else x[, at]
+    }
+    list(
+      w = x[, seq_len(p), drop = FALSE], lambda = each("lambda", 1),
+      scale = cbind(sigma = each("sigma"), nu = each("nu", prior$nu))
+    )
+  }
+  log_lik <- function(at, frame) {
+    eta <- tcrossprod(at$w, frame$x) +
+      rep(frame$offset %||% 0, each = nrow(at$w))
+    response_log_lik(t_response(prior$nu), eta, frame, at$scale)
+  }
+  list(
+    columns = columns,
+    spec = list(
+      lower = lower, upper = rep(Inf, length(lower)),
+      map = as.integer(is.finite(lower))
+    ),
+    log_joint = function(x) {
+      at <- point(x)
+      frame <- frame_rows(model$frame, which(rows_used(model$frame)))
+      # the coordinates of lm_point()
+      normal <- lm_point(model, cbind(at$w, at$scale[, 1L], at$lambda))
+      out <- rowSums(log_lik(at, frame)) + lm_log_prior(model, normal)
+      if (is.null(prior$nu)) {
+        out <- out +
+          stats::dgamma(at$scale[, 2L], nu_shape, nu_rate, log = TRUE)
+      }
+      # without slopes there is no lambda
+      if (!"lambda" %in% columns) {
+        out <- out - stats::dgamma(
+          1, prior$slope_shape, prior$slope_rate, log = TRUE
+        )
+      }
+      out
+    },
+    log_lik = function(x, i) {
+      frame <- model$frame
+      log_lik(point(x), frame_rows(frame, which(rows_used(frame))[[i]]))[, 1L]
+    },
+    proper = length(model$layout$intercept) == 0L ||
+      is.finite(prior$intercept_sd)
+  )
+}
+
+# ---- gibbs_hlm() -------------------------------------------------------------
+
+# gibbs_hlm() with t errors: the models of one bar and of several.
+# R/t-errors.R has what they share with gibbs_lm().
+
+hlm_t_model <- function(frame, prior, call) {
+  check_none_taken(intersect("nu", colnames(frame$x)), call)
+  crossed <- !is.null(frame$bars)
+  frames <- if (crossed) {
+    bar_frames(frame)
+  } else {
+    stats::setNames(list(frame), frame$group_name)
+  }
+  parts <- hlm_parts(frames, prior, call)
+  priors <- lapply(parts$priors, function(own) {
+    own$errors <- "t"
+    own
+  })
+  if (!crossed) {
+    return(hlm_t_model_of(frame, priors, parts$layout))
+  }
+  model <- hlm_crossed_t_model_of(frame, priors, parts$layout)
+  say_aliased(model)
+  model
+}
+
+# priors, layout: lists with an element for each bar.
+hlm_t_model_of <- function(frame, priors, layout) {
+  design <- layout[[1L]]
+  prior <- priors[[1L]]
+  n <- sum(rows_used(frame))
+  data <- hlm_t_data(frame, list(frame), priors, layout)
+  # as the methods of a single bar read them
+  bar <- data$bars[[1L]]
+  data[c("q", "groups", "diagonal")] <- bar[c("q", "groups", "diagonal")]
+  data$fixed_at <- match(design$bar, design$columns, 0L) - 1L
+  title <- errors_title("Hierarchical linear regression", prior)
+  new_model(
+    c("hlm_t_model", "t_errors_model", "hlm_model"),
+    name = "gibbs_hlm",
+    title = title, headline = hlm_headline(title, frame, design, n),
+    data = data, data_part = "frame", prior = prior, priors = priors, nobs = n,
+    columns = with_nu_column(hlm_columns(frame, design, "w"), prior),
+    cures = hlm_cures, coefficients = design$columns, layout = design,
+    keep = "w", levels = frame$levels, group_name = frame$group_name,
+    design = c(hlm_design_of(frame), list(errors = "t")), frame = frame
+  )
+}
+
+hlm_crossed_t_model_of <- function(frame, priors, layout) {
+  prior <- crossed_prior(priors)
+  n <- sum(rows_used(frame))
+  title <- errors_title("Hierarchical linear regression", prior)
+  levels <- lapply(frame$bars, `[[`, "levels")
+  new_model(
+    c("hlm_crossed_t_model", "t_errors_model", "hlm_crossed_model",
+      "hlm_model"),
+    name = "gibbs_hlm",
+    title = title, headline = crossed_headline(title, layout, levels, n),
+    data = hlm_t_data(
+      frame, bar_frames(frame), priors, layout, nestings(frame, layout)
+    ),
+    data_part = "frame", prior = prior, priors = priors, nobs = n,
+    columns = with_nu_column(crossed_columns(frame, layout), prior),
+    cures = hlm_cures, coefficients = layout[[1L]]$columns, layout = layout,
+    levels = levels, group_name = names(levels),
+    design = c(crossed_design_of(frame), list(errors = "t")), frame = frame
+  )
+}
+
+hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
+  used <- rows_used(frame)
+  design <- layout[[1L]]
+  prior <- priors[[1L]]
+  weights <- used_weights(frame, used)
+  y <- (frame$y - (frame$offset %||% 0))[used]
+  # a state must not depend on the responses
+  centre <- if (length(design$intercept) == 1L) prior$intercept_mean else 0
+  fixed <- c(
+    scaled_design(frame, design), scaled_fixed_prior(prior, design, centre),
+    list(
+      y = y - centre, weights = weights, centre = centre,
+      intercept = design$intercept
+    )
+  )
+  bars <- Map(function(bar, prior, design) {
+    c(
+      bar_groups(bar, design, which(used), prior$df, prior$scale,
+                 prior$type == "half-t"),
+      list(reach = design$reach)
+    )
+  }, frames, priors, layout)
+  noise <- c(prior$nu0, prior$nu0 * prior$sigma0^2) / 2
+  t_data(fixed, bars, noise, prior$nu, nesting = nesting)
+}
+
+# ---- One bar -----------------------------------------------------------------
+
+# The coefficients of the groups are stored.
+#' @exportS3Method
+model_stored_draws.hlm_t_model <- function(model, draws) {
+  data <- model$data
+  first <- ncol(draws) - data$q * data$groups
+  for (k in which(data$fixed_at >= 0L)) {
+    own <- first + seq.int(k, by = data$q, length.out = data$groups)
+    draws[, own] <- draws[, own] + draws[, data$fixed_at[[k]] + 1L]
+  }
+  draws
+}
+
+# ---- Both --------------------------------------------------------------------
+
+# Of other data or rows, with the priors as they are.
+hlm_t_model_again <- function(model, frame, layout) {
+  if (inherits(model, "hlm_crossed_model")) {
+    hlm_crossed_t_model_of(frame, model$priors, layout)
+  } else {
+    hlm_t_model_of(frame, model$priors, layout)
+  }
+}
+
+set_hlm_t_data <- function(model, data, call) {
+  layout <- if (inherits(model, "hlm_crossed_model")) {
+    model$layout
+  } else {
+    list(model$layout)
+  }
+  with_responses(model, data, "hierarchical regression", function(frame, ...) {
+    hlm_t_model_again(model, frame, layout)
+  }, call)
+}
+
+# `data`: the responses, one for each row of the fit's data.
+#' @exportS3Method
+set_data.hlm_t_model <- function(model, data, call = rlang::caller_env()) {
+  set_hlm_t_data(model, data, call)
+}
+
+#' @exportS3Method
+set_data.hlm_crossed_t_model <- function(model, data,
+                                         call = rlang::caller_env()) {
+  set_hlm_t_data(model, data, call)
+}
+
+fold_hlm_t <- function(model, held, by) {
+  fold_of_rows(model, held, by, function(rest) {
+    used <- rows_used(rest)
+    # the prior of the intercept is at the means of the rows that are used
+    frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
+    layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
+    hlm_t_model_again(model, rest, layout)
+  })
+}
+
+#' @exportS3Method
+model_fold.hlm_t_model <- function(model, held, by) {
+  fold_hlm_t(model, held, by)
+}
+
+#' @exportS3Method
+model_fold.hlm_crossed_t_model <- function(model, held, by) {
+  fold_hlm_t(model, held, by)
 }
