@@ -254,7 +254,7 @@ density_doubts <- function(fit, few = FALSE) {
 doubt_notes <- function(fit, table) {
   doubts <- fit_part(fit, "run")$doubts
   words <- doubt_words(
-    doubts, c("improper", "scale", "pole", "steps", "unused")
+    doubts, c("improper", "scale", "pole", "bound", "steps", "unused")
   )
   setdiff(words, attr(table, "cause")$words)
 }
@@ -265,6 +265,20 @@ doubt_words <- function(doubts, kinds = NULL) {
     return(words)
   }
   words[vapply(doubts, `[[`, "", "kind") %in% kinds]
+}
+
+# Chains that never come near a bound agree with each other.
+warn_bounds <- function(fit) {
+  words <- doubt_words(fit_part(fit, "run")$doubts, "bound")
+  if (length(words) > 0L) {
+    fit_is <- short_call(fit_part(fit, "model"))
+    warn_gibbsite(
+      c("The chains of {.code {fit_is}} agree, but may lack draws near a bound.",
+        i = "{words}"),
+      class = "bound"
+    )
+  }
+  invisible(fit)
 }
 
 has_converged <- function(fit) {
@@ -461,7 +475,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   inner <- model_inner(fit_part(fit, "model"))
   table <- unconverged(invariants, limits$rhat, limits$ess, inner)
   if (is.null(table)) {
-    return(invisible(fit))
+    return(warn_bounds(fit))
   }
   class <- c(if (!is.null(rule)) "cap", "convergence")
   fit_is <- short_call(fit_part(fit, "model"))
@@ -656,7 +670,8 @@ chains_that_climb <- function(x) {
   spread <- apply(x[quarter == 4, , drop = FALSE], 2, stats::sd)
   climbs <- colSums(diff(means) > 0) == 3 &
     means[4, ] - means[1, ] > 6 * spread & means[4, ] - means[3, ] > 2 * spread
-  if (any(climbs) && all(climbs | means[4, ] > max(means[4, climbs]))) {
+  # draws beyond the range of doubles have no means
+  if (isTRUE(any(climbs) && all(climbs | means[4, ] > max(means[4, climbs])))) {
     which(climbs)
   }
 }

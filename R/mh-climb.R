@@ -21,6 +21,8 @@ count_evaluations <- function(density, record, bound) {
     }
     seen$count <- seen$count + 1
     value <- recorded(record, function() density(x))
+    # a point beyond the range of doubles
+    if (is.nan(value)) value <- -Inf
     if (value > seen$best$value) seen$best <- list(x = x, value = value)
     value
   }

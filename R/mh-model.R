@@ -153,8 +153,10 @@ settle <- function(model, state) {
 # A start in the region with positive density: list(state, stream). Its normals
 # are drawn on `stream`. Their standard deviation is 2, so that starts are more
 # dispersed than the posterior (Gelman and Rubin 1992,
-# doi:10.1214/ss/1177011136).
+# doi:10.1214/ss/1177011136). Whole numbers that a user's proposal moves stay
+# whole.
 scatter_start <- function(model, state, region, stream) {
+  whole <- whole_coordinates(model)
   spread <- 2
   lowest <- state$value[[2L]] - region$depth
   for (attempt in 1:50) {
@@ -162,6 +164,7 @@ scatter_start <- function(model, state, region, stream) {
     stream <- normals$stream
     trial <- state
     trial$x <- region$place(spread * normals$value)
+    trial$x[whole] <- round(trial$x[whole])
     trial <- tryCatch(
       suppressWarnings(settle(model, trial)), error = function(cnd) state
     )
@@ -172,6 +175,23 @@ scatter_start <- function(model, state, region, stream) {
     spread <- spread / 2
   }
   list(state = state, stream = stream)
+}
+
+# The coordinates that are whole in `init` and that custom_proposal() moves by
+# whole numbers.
+whole_coordinates <- function(model) {
+  unlist(lapply(model$plan, function(block) {
+    index <- block$index
+    x <- stats::setNames(model$init, model$user_names)[index]
+    if (!any_trait(block$proposal, "user") || any(model$spec$map[index] != 0)) {
+      return(NULL)
+    }
+    drawn <- from_seed(1L, tryCatch(
+      vapply(1:10, function(i) block$proposal$draw(x) + 0, x),
+      error = function(cnd) x + 0.5
+    ))
+    index[which(rowSums(cbind(x, matrix(drawn, length(x))) %% 1) == 0)]
+  }))
 }
 
 # The sampler's own stream, made from the chain's, of the same kind: user code

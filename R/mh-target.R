@@ -11,6 +11,7 @@
 #   steps     it is constant between jumps, and the proposal is continuous
 #   unused    an argument of the function is not used
 #   edge      it becomes zero at a bound that was not given
+#   bound     chains seldom come near a bound
 
 #' @exportS3Method
 model_doubts.mh_model <- function(model, draws, converged) {
@@ -24,13 +25,14 @@ model_doubts.mh_model <- function(model, draws, converged) {
     }
     return(if (lost) doubts_before(model, f))
   }
+  whole <- if (converged) {
+    doubts_of_levels(model, f, draws)
+  } else {
+    doubts_after(model, f, draws)
+  }
   c(
-    if (converged) {
-      doubts_of_levels(model, f, draws)
-    } else {
-      doubts_after(model, f, draws)
-    },
-    doubts_of_steps(model, f, draws), doubts_of_arguments(model),
+    whole, doubts_of_steps(model, f, draws), doubts_of_arguments(model),
+    if (length(whole) == 0L) doubts_of_bounds(model, f),
     if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
   )
 }
@@ -145,7 +147,9 @@ ray_end <- function(f, at, axis, lowest, sizes) {
     return(NULL)
   }
   before_of <- function(size) f(at + size / 10 * axis)
-  is_slow <- function(value, before) isTRUE(value + log(10) >= before - 0.05)
+  is_slow <- function(value, before) {
+    isTRUE(value > -Inf && value + log(10) >= before - 0.05)
+  }
   point <- at + size * axis
   value <- f(point)
   before <- before_of(size)
@@ -302,26 +306,69 @@ doubts_of_poles <- function(model, f, at, top, lower, upper) {
       doubt("improper", words, ": is it integrable?")
     } else if (is.null(model$spec$map)) {
       bound <- if (at[[pole$j]] > pole$end) "lower" else "upper"
-      doubt("pole", words, ": give `", bound, " = ", end,
-            "` and `transform = TRUE`.")
+      given <- pole$end %in% c(lower[[pole$j]], upper[[pole$j]])
+      doubt("pole", words, ": give ",
+            if (!given) paste0("`", bound, " = ", end, "` and "),
+            "`transform = TRUE`.")
     }
   }), recursive = FALSE)
 }
 
 pole_at <- function(f, at, top, j, end) {
+  near <- growth_towards(f, at, j, end)
+  if (!is.null(near) && near$value > top && all(near$rates > 0.05)) {
+    list(j = j, end = end, value = near$value, distance = near$distance,
+         rate = near$rates[[1L]])
+  }
+}
+
+# By how much the log density grows with the logarithm of one over the distance
+# from an end of coordinate j, at two distances; NULL if it is not finite there.
+growth_towards <- function(f, at, j, end) {
   distance <- (at[[j]] - end) * c(1e-12, 1e-11, 1e-6)
   # a small distance is lost in rounding beside a bound far from zero
   if (any(end + distance == end)) {
     return(NULL)
   }
   values <- vapply(distance, function(h) f(replace(at, j, end + h)), 0)
-  if (!all(is.finite(values)) || values[[1L]] <= top) {
+  if (all(is.finite(values))) {
+    list(value = values[[1L]], distance = abs(distance[[1L]]),
+         rates = -diff(values) / log(c(10, 1e5)))
+  }
+}
+
+# Bounds at which the log density grows with the logarithm of one over the
+# distance: the density has a pole there. Or it falls so, and Langevin steps are
+# thrown back; with a power of 3 or more little mass is so near.
+doubts_of_bounds <- function(model, f) {
+  if (!leaves_bounds(model$spec)) {
     return(NULL)
   }
-  rates <- -diff(values) / log(c(10, 1e5))
-  if (all(rates > 0.05)) {
-    list(j = j, end = end, value = values[[1L]], distance = abs(distance[[1L]]),
-         rate = rates[[1L]])
+  at <- general_point(f, model$init)
+  ends <- c(model$spec$lower, model$spec$upper)
+  coordinates <- rep(seq_along(at), 2L)
+  moved <- function(which) unlist(lapply(model$plan[which], `[[`, "index"))
+  continuous <- moved(!plan_traits(model$plan, "user"))
+  thrown_back <- moved(
+    plan_traits(model$plan, "gradient") & !plan_traits(model$plan, "dynamics")
+  )
+  found <- Filter(function(i) {
+    j <- coordinates[[i]]
+    near <- if (is.finite(ends[[i]]) && ends[[i]] != at[[j]]) {
+      growth_towards(f, at, j, ends[[i]])
+    }
+    !is.null(near) && (
+      all(near$rates > 0.05) && j %in% continuous ||
+        all(near$rates < -0.05 & near$rates > -3) && j %in% thrown_back
+    )
+  }, seq_along(ends))
+  if (length(found) > 0L) {
+    names <- unique(model$parameters[coordinates[found]])
+    doubt("bound", "The log density rises or falls without end where ",
+          few_words(names), if (length(names) > 1L) " approach" else {
+            " approaches"
+          }, " a bound, and chains seldom come near: give `transform = TRUE`, ",
+          "which samples without bounds.")
   }
 }
 

@@ -43,8 +43,9 @@
 #' one mode. The chains start around the mode, more dispersed than the
 #' posterior. If no mode is found they start around `init`. With `inits` no
 #' search is made: an entry is a vector like `init`, and its chain starts
-#' exactly there. [mh_start] describes the search, and what the fit says of
-#' functions that are the log density of no distribution.
+#' exactly there. Whole numbers in `init` that a [custom_proposal()] moves by
+#' whole numbers stay whole. [mh_start] describes the search, and what the fit
+#' says of functions that are the log density of no distribution.
 #'
 #' @section Bounds:
 #' Proposals outside `lower` and `upper` are rejected without evaluating
@@ -53,7 +54,11 @@
 #' (logarithm of the distance from one bound; logit between two), with the
 #' logarithm of the Jacobian added to the log density. Draws are on the original
 #' scale; `scale`, `cov` and `mean` of proposals, and the points that
-#' [custom_proposal()] gets, are on the transformed scale.
+#' [custom_proposal()] gets, are on the transformed scale. It is needed where the
+#' density is unbounded at a bound, as a gamma density with shape below 1, and by
+#' [langevin()] also where it falls to zero like a power: chains that seldom come
+#' near the bound agree with each other. A warning of class
+#' `gibbsite_warning_bound` then names the parameters.
 #'
 #' @section Values of the log density:
 #' `-Inf` is a density of zero: the proposal is rejected. An error, a value that

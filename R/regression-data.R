@@ -28,10 +28,27 @@ describe_design <- function(x, columns, found, call) {
       call = call
     )
   }
+  check_far_columns(columns, found, call)
   list(
     columns = columns, intercept = which(columns == "(Intercept)"),
     mean = found$mean, sd = found$sd
   )
+}
+
+# The precision matrix of the coefficients has the squares of the columns, whose
+# last digits are lost beside a large mean.
+check_far_columns <- function(columns, found, call) {
+  far <- which(found$sd > 0 & abs(found$mean) > 1e6 * found$sd)
+  if (length(far) > 0L) {
+    name <- columns[[far[[1L]]]]
+    size <- signif(c(found$mean[[far[[1L]]]], found$sd[[far[[1L]]]]), 3)
+    abort_argument(
+      c("Column {.val {name}} is too far from 0: its mean is {size[[1]]}, and
+         its standard deviation {size[[2]]}.",
+        i = "Centre it: the intercept takes up the difference."),
+      call = call
+    )
+  }
 }
 
 # One column as plain doubles, so that a large matrix is never copied as a

@@ -36,6 +36,10 @@ own_objects <- function(x, memo) {
   if (is.environment(env)) {
     attr(x, ".Environment") <- own_formula_environment(x, env, memo)
   } else if (is.call(x)) {
+    # function(x) x in a call, with its source text
+    if (identical(x[[1L]], quote(`function`))) {
+      return(x[-4L])
+    }
     # values stand in a call that do.call() makes
     values <- which(!vapply(as.list(x), is.name, NA))
     for (i in values) x[i] <- list(own_objects(x[[i]], memo))

@@ -140,6 +140,43 @@ test_that("divergences beside a bound have the cure that works", {
   )
 })
 
+test_that("chains are doubted at a bound where the density has a pole", {
+  skip_long()
+  gamma <- function(shape, move, ...) {
+    move$gradient <- function(x) (shape - 1) / x - 1
+    withCallingHandlers(
+      mh_sample(
+        function(x) stats::dgamma(x, shape, log = TRUE), c(x = 1), lower = 0,
+        proposal = move, seed = 1, progress = FALSE, ...
+      ),
+      message = function(cnd) invokeRestart("muffleMessage")
+    )
+  }
+  expect_warning(
+    fit <- gamma(0.8, nuts()), class = "gibbsite_warning_bound"
+  )
+  expect_match(said(fit), "where x approaches a bound.*give `transform = TRUE`")
+  expect_warning(gamma(1.4, langevin()), class = "gibbsite_warning_bound")
+  expect_no_warning(gamma(1.4, nuts()))
+  expect_no_warning(gamma(5, langevin()))
+  expect_warning(
+    run(function(x) stats::dgamma(x, 0.8, log = TRUE), c(x = 1), lower = 0),
+    class = "gibbsite_warning_bound"
+  )
+  fit <- gamma(1.4, langevin(), transform = TRUE)
+  expect_identical(doubts_of(fit), character())
+  # each bound is looked at, and blocks by their own move
+  beta <- function(x) {
+    stats::dbeta(x[[1L]], 2, 1.2, log = TRUE) - x[[2L]]
+  }
+  moved <- function(a, b) {
+    run(beta, c(a = 0.5, b = 1), lower = 0, upper = c(1, Inf),
+        proposal = list(a, b), blocks = list(1, 2))
+  }
+  expect_warning(fit <- moved(langevin(), adaptive()), "where a approaches a")
+  expect_no_match(said(moved(adaptive(), langevin())), "approaches a bound")
+})
+
 test_that("densities of distributions raise no doubt", {
   skip_long()
   normal <- function(x, ...) sum(stats::dnorm(x, ..., log = TRUE))
@@ -216,4 +253,43 @@ test_that("a level far below the draws is no doubt, and the run goes on", {
   expect_gt(posterior::niterations(fit), 1000)
   expect_true(converged(fit))
   expect_null(attr(fit, "run")$doubts)
+})
+
+test_that("functions at the edge of what is a log density do not break a run", {
+  skip_long()
+  # a level density on a triangle has no scale
+  fit <- run(function(x) if (sum(x) < 1) 0 else -Inf, c(a = 0.3, b = 0.3),
+             lower = 0)
+  expect_true(converged(fit))
+  expect_equal(colMeans(as.matrix(fit))[1:2], c(a = 1, b = 1) / 3,
+               tolerance = 0.1)
+  # draws may leave the range of doubles
+  expect_false(suppressMessages(converged(run(function(x) -x, 0.5, draws = 100))))
+  # a wide uniform prior is proper
+  fit <- run(function(p) {
+    stats::dunif(p[[1L]], -1e4, 1e4, log = TRUE) +
+      stats::dnorm(3, p[[2L]], 1, log = TRUE)
+  }, c(a = 0, b = 0))
+  expect_true(converged(fit))
+  expect_identical(doubts_of(fit), character())
+})
+
+test_that("whole numbers that a proposal moves by whole numbers start whole", {
+  step <- custom_proposal(function(x) x + sample(c(-1, 1), 1), NULL)
+  fit <- run(function(k) {
+    if (k < 0) -Inf else stats::dpois(k, 1, log = TRUE)
+  }, c(k = 1), proposal = step)
+  draws <- as.matrix(fit)[, "k"]
+  expect_true(all(draws == round(draws)))
+  expect_equal(mean(draws == 0), stats::dpois(0, 1), tolerance = 0.1)
+  # starts still differ between chains
+  starts <- function(proposal, init) {
+    fit <- run(function(k) -abs(k) / 20, init, proposal = proposal, draws = 1,
+               burnin = 0)
+    unlist(lapply(attr(fit, "chains"), function(chain) chain$state$x))
+  }
+  expect_gt(length(unique(starts(step, c(k = 3)))), 2L)
+  expect_true(any(starts(step, c(k = 3.5)) %% 1 != 0))
+  wide <- custom_proposal(function(x) x + stats::rnorm(1), NULL)
+  expect_true(all(starts(wide, c(k = 3)) %% 1 != 0))
 })

@@ -189,3 +189,20 @@ test_that("contrasts of a factor are those of its attribute", {
   stats::contrasts(rest$h) <- "contr.sum"
   expect_equal(design(fit), same(~ g + h, rest), ignore_attr = TRUE)
 })
+
+test_that("a predictor far from 0 is an error where it would lose digits", {
+  data <- withr::with_seed(1, data.frame(
+    x = stats::rnorm(40) + 1e8, b = rep(0:1, 20), g = rep(letters[1:4], 10)
+  ))
+  far <- function(call) {
+    expect_error(call, "too far from 0: its mean is 1e\\+08")
+  }
+  far(gibbs_logistic(b ~ x, data, link = "probit"))
+  far(gibbs_logistic(b ~ x + (1 | g), data))
+  far(gibbs_count(b ~ x, data))
+  far(gibbs_categorical(g ~ x, data))
+  data$x <- data$x - 1e8 + 1e5
+  expect_no_error(quietly(gibbs_logistic(
+    b ~ x, data, draws = 10, burnin = 10, chains = 1, seed = 1
+  )))
+})

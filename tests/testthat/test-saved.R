@@ -246,3 +246,17 @@ test_that("variables of transformed terms are found where a fit was made", {
     }
   }
 })
+
+test_that("the call of a fit keeps a function that was written in it", {
+  withr::local_options(keep.source = TRUE)
+  fit <- eval(parse(
+    text = "laplace(function(p, s = 2) -sum(p^2) / s, c(a = 0), seed = 1)",
+    keep.source = TRUE
+  ))
+  again <- update(fit, seed = 2)
+  expect_identical(coef(again), coef(fit))
+  call <- getCall(fit)
+  expect_identical(deparse(call[[2L]]), "function(p, s = 2) -sum(p^2)/s")
+  expect_length(call[[2L]], 3L)
+  expect_output(str(call), "language laplace")
+})
