@@ -148,7 +148,11 @@ foreign_arguments <- c(
   nchains = "chains", n.chains = "chains", G = "k",
   num_topics = "k", nbatch = "draws", k = "rank", modelNames = "covariance",
   allow.new.levels = "allow_new_levels", re.form = "re_formula",
-  n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws"
+  n.thin = "thin", new_data = "newdata", draws = "ndraws", ndraws = "draws",
+  nsamples = "ndraws", niter = "draws", n_iter = "draws", iterations = "draws",
+  nburnin = "burnin", num_warmup = "burnin", n_chains = "chains",
+  thinning = "thin", nspac = "thin", initial = "init", verbose = "progress",
+  ci = "conf.level", prob = "level"
 )
 
 family_hint <- function(known) {
@@ -197,6 +201,10 @@ foreign_hint <- function(name, known) {
         all(c("prior", "offset") %in% known)) {
     return(regression_words[[name]])
   }
+  if (name %in% stan_settings && "log_density" %in% known) {
+    return("{.fn nuts} has {.arg target} and {.arg max_depth}:
+            {.code proposal = nuts(target = 0.9)}.")
+  }
   if (name %in% stan_settings && "burnin" %in% known) {
     return("A Gibbs sampler has no such setting: see {.code ?running}.")
   }
@@ -206,6 +214,9 @@ foreign_hint <- function(name, known) {
   if (name %in% c("pars", "params", "parameters", "regex_pars") &&
         "variables" %in% known) {
     return("It is {.arg variables} here.")
+  }
+  if (name %in% c("pars", "variable")) {
+    return("Take columns by their names afterwards, or {.fn draws_of}.")
   }
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = \"mean\"} adds standard deviations, as the column

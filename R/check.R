@@ -95,7 +95,12 @@ check_interval <- function(x, call, lacking = NULL) {
       x, or_words(quoted(choices)), FALSE, "interval", call, hint = lacking
     )
   }
-  check_choice(x, choices, arg = "interval", call = call)
+  check_choice(
+    x, choices, arg = "interval", call = call,
+    hint = if (identical(x, "confidence")) {
+      "`interval = \"mean\"` is of the expected response."
+    }
+  )
 }
 
 check_function <- function(f, arg, null_ok = FALSE, call) {

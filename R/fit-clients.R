@@ -120,8 +120,9 @@ client_draws <- function(fit, effects, component, parameters = NULL,
 }
 
 # The method of a function of bayestestR that reads draws, whose first argument
-# has the name `first`: its methods for coda's lists take no `effects`.
-draws_method <- function(generic, first) {
+# has the name `first`: its methods for coda's lists take no `effects`. range:
+# the name of an argument whose default is the range of practical equivalence.
+draws_method <- function(generic, first, range = NULL) {
   method <- function(fit, ..., effects = c("fixed", "all", "random"),
                      component = c(
                        "conditional", "all", "location", "sigma", "auxiliary"
@@ -132,14 +133,26 @@ draws_method <- function(generic, first) {
   names(formals(method))[[1L]] <- first
   body(method) <- bquote({
     draws <- client_draws(.(as.name(first)), effects, component, parameters)
-    .(call("::", quote(bayestestR), as.name(generic)))(draws, ...)
+    more <- with_own_range(list(...), .(range), .(as.name(first)))
+    do.call(
+      .(call("::", quote(bayestestR), as.name(generic))), c(list(draws), more)
+    )
   })
   method
 }
 
+# Matrices of draws do not know the range of their fit.
+with_own_range <- function(more, range, fit) {
+  if (!is.null(range) && is_regression(fit) &&
+        identical(more[[range]] %||% "default", "default")) {
+    more[[range]] <- bayestestR::rope_range(fit)
+  }
+  more
+}
+
 #' @exportS3Method bayestestR::describe_posterior
 describe_posterior.gibbsite_fit <- draws_method(
-  "describe_posterior", "posteriors"
+  "describe_posterior", "posteriors", "rope_range"
 )
 
 #' @exportS3Method bayestestR::bci
@@ -149,7 +162,7 @@ bci.gibbsite_fit <- draws_method("bci", "x")
 ci.gibbsite_fit <- draws_method("ci", "x")
 
 #' @exportS3Method bayestestR::equivalence_test
-equivalence_test.gibbsite_fit <- draws_method("equivalence_test", "x")
+equivalence_test.gibbsite_fit <- draws_method("equivalence_test", "x", "range")
 
 #' @exportS3Method bayestestR::estimate_density
 estimate_density.gibbsite_fit <- draws_method("estimate_density", "x")
@@ -170,13 +183,13 @@ p_direction.gibbsite_fit <- draws_method("p_direction", "x")
 p_map.gibbsite_fit <- draws_method("p_map", "x")
 
 #' @exportS3Method bayestestR::p_significance
-p_significance.gibbsite_fit <- draws_method("p_significance", "x")
+p_significance.gibbsite_fit <- draws_method("p_significance", "x", "threshold")
 
 #' @exportS3Method bayestestR::point_estimate
 point_estimate.gibbsite_fit <- draws_method("point_estimate", "x")
 
 #' @exportS3Method bayestestR::rope
-rope.gibbsite_fit <- draws_method("rope", "x")
+rope.gibbsite_fit <- draws_method("rope", "x", "range")
 
 #' @exportS3Method bayestestR::spi
 spi.gibbsite_fit <- draws_method("spi", "x")
@@ -295,12 +308,19 @@ model_parameters.gibbsite_fit <- function(model, ...,
                                           component = c(
                                             "conditional", "all", "location",
                                             "sigma", "auxiliary"
-                                          )) {
+                                          ), exponentiate = FALSE) {
+  exponentiate <- check_exponentiate(exponentiate, model)
   if (!is.null(diagnostic)) {
     known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
     diagnostic <- check_subset(diagnostic, known, "measures")
   }
   draws <- as.matrix(client_draws(model, effects, component))
+  if (exponentiate) {
+    own <- intersect(
+      colnames(draws), coefficient_columns(fit_part(model, "model"))
+    )
+    draws[, own] <- exp(draws[, own])
+  }
   out <- parameters::model_parameters(posterior::as_draws_matrix(draws), ...)
   measures <- client_measures(model, colnames(draws))
   out[diagnostic] <-

@@ -4,6 +4,7 @@
 #' @export
 as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE) {
+  check_no_more(...)
   index <- check_flag(index)
   draws <- bind_chains(shown_matrices(x))
   check_row_names(row.names, nrow(draws), rlang::current_env())
@@ -29,13 +30,15 @@ as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
 
 #' @rdname draws_of
 #' @export
-as.matrix.gibbsite_fit <- function(x, ...) {
-  as.matrix(as.mcmc.list(x), ...)
+as.matrix.gibbsite_fit <- function(x, iters = FALSE, chains = FALSE, ...) {
+  check_no_more(...)
+  as.matrix(as.mcmc.list(x), check_flag(iters), check_flag(chains))
 }
 
 #' @rdname draws_of
 #' @export
 as.array.gibbsite_fit <- function(x, ...) {
+  check_no_more(...)
   stack_chains(shown_matrices(x))
 }
 
@@ -61,15 +64,16 @@ as.array.gibbsite_fit <- function(x, ...) {
 #' @param index `TRUE` (default): put `chain` (its number) and `draw` (the
 #'   number of the kept draw within the chain, from 1) in front of the
 #'   variables. `FALSE`: variables only, in the order of `as.matrix()`.
-#' @param ... For `draws_of()`, passed to methods. For `as.matrix()`, `iters`
-#'   and `chains` as in coda. Otherwise not used.
+#' @param iters,chains As in coda's `as.matrix()`: `TRUE` adds columns with the
+#'   sweep and the chain.
+#' @param ... For `draws_of()`, passed to methods. Otherwise not used.
 #' @return `draws_of()`: an array, draws x chains x the dimensions of the block;
-#'   of a scalar a matrix, draws x chains. The others: a matrix, a
-#'   three-dimensional array or a data frame.
+#'   of a scalar a matrix, draws x chains; draws x chains x columns, with names,
+#'   where subscripts are names or the fit has some elements only. The others: a
+#'   matrix, a three-dimensional array or a data frame.
 #' @section Errors: An error of class `gibbsite_error_argument` when the fit has
-#'   no such block, or only some of its elements, and in
-#'   `as.data.frame(index = TRUE)` when a variable is itself named `chain` or
-#'   `draw`.
+#'   no such block, and in `as.data.frame(index = TRUE)` when a variable is
+#'   itself named `chain` or `draw`.
 #' @seealso [fit-draws] for the functions of posterior, [coda-methods].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
@@ -111,18 +115,19 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
     return(array(draws[, , block], size))
   }
   place <- block_places(columns, block)
-  if (is.null(place)) {
-    one_of <- or_words(quoted(block_names(columns)))
+  own <- startsWith(columns, paste0(block, "["))
+  if (!any(own)) {
+    one_of <- or_words(quoted(unique(sub("[[][^]]*[]]$", "", columns))))
     abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
+  }
+  if (is.null(place)) {
+    return(unclass(draws[, , own, drop = FALSE]))
   }
   shape <- apply(place$index, 2, max)
   stride <- c(1, cumprod(shape))[seq_along(shape)]
   where <- 1 + drop((place$index - 1) %*% stride)
   if (length(where) != prod(shape) || anyDuplicated(where)) {
-    abort_argument(c(
-      "This fit has only some elements of {.val {block}}.",
-      i = "Ask for single columns, such as {.val {columns[place$column[1]]}}."
-    ))
+    return(unclass(draws[, , own, drop = FALSE]))
   }
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
 }

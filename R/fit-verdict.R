@@ -267,15 +267,16 @@ doubt_words <- function(doubts, kinds = NULL) {
   words[vapply(doubts, `[[`, "", "kind") %in% kinds]
 }
 
-# Chains that never come near a bound agree with each other.
-warn_bounds <- function(fit) {
-  words <- doubt_words(fit_part(fit, "run")$doubts, "bound")
+# Chains that miss a region agree with each other.
+warn_faults <- function(fit) {
+  words <- model_faults(fit_part(fit, "model"), fit)
   if (length(words) > 0L) {
     fit_is <- short_call(fit_part(fit, "model"))
+    lines <- sprintf("{words[[%d]]}", seq_along(words))
+    names(lines) <- rep("i", length(lines))
     warn_gibbsite(
-      c("The chains of {.code {fit_is}} agree, but may lack draws near a bound.",
-        i = "{words}"),
-      class = "bound"
+      c("The chains of {.code {fit_is}} agree, but may miss a region.", lines),
+      class = "region"
     )
   }
   invisible(fit)
@@ -475,7 +476,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   inner <- model_inner(fit_part(fit, "model"))
   table <- unconverged(invariants, limits$rhat, limits$ess, inner)
   if (is.null(table)) {
-    return(warn_bounds(fit))
+    return(warn_faults(fit))
   }
   class <- c(if (!is.null(rule)) "cap", "convergence")
   fit_is <- short_call(fit_part(fit, "model"))

@@ -557,8 +557,9 @@ check_extra_arguments <- function(arguments, conditionals, call) {
   unknown <- setdiff(names, known)
   if (length(unknown) > 0L && !"..." %in% known) {
     abort_argument(
-      "There is no argument {.arg {unknown[1]}}, neither of {.fn gibbs_sample}
-       nor of a conditional.",
+      c("There is no argument {.arg {unknown[1]}}, neither of {.fn gibbs_sample}
+         nor of a conditional.",
+        i = foreign_hint(unknown[[1L]], names(formals(gibbs_sample)))),
       call = call
     )
   }

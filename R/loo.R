@@ -1,6 +1,18 @@
 # loo() and waic() of every fit that has log_lik(), loo_moment_match(), and
 # kfold().
 
+# With the names of the arguments as those of the models.
+#' @export
+loo_compare.gibbsite_fit <- function(x, ...) {
+  fits <- list(x, ...)
+  typed <- vapply(as.list(substitute(list(x, ...)))[-1L], deparse1, "")
+  given <- rlang::names2(fits)
+  names(fits) <- ifelse(nzchar(given), given, typed)
+  check_fit(x, "x")
+  for (k in seq_along(fits)) check_fit(fits[[k]], names(fits)[[k]])
+  loo::loo_compare(lapply(fits, loo))
+}
+
 #' @rdname gmm-checks
 #' @export
 loo.gibbsite_fit <- function(x, ...) {
@@ -91,6 +103,24 @@ check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
       c("There is no argument {.arg by}: single observations are left out.",
         i = "{.code kfold(x, by = )} leaves out groups, and
              {.code loo(log_lik(x, by = ))} approximates it."),
+      call = call
+    )
+  }
+  others <- c(
+    reloo = "{.fn kfold} fits the model without some observations.",
+    k_threshold = "{.fn kfold} fits the model without some observations.",
+    moment_match = "{.fn loo_moment_match} does this."
+  )
+  if (odd[[1L]] %in% names(others)) {
+    abort_argument(
+      c("There is no argument {.arg {odd[[1]]}}.", i = others[[odd[[1L]]]]),
+      call = call
+    )
+  }
+  if (!nzchar(odd[[1L]])) {
+    abort_argument(
+      c("{.fn loo} takes one fit.",
+        i = "{.code loo_compare(fit1, fit2)} compares several."),
       call = call
     )
   }

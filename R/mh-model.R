@@ -321,6 +321,14 @@ set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
 # Acceptance after burn-in over all chains, the number of NaNs, and the least
 # effective sample size per second of the run.
 #' @exportS3Method
+model_faults.mh_model <- function(model, fit) {
+  c(
+    doubt_words(fit_part(fit, "run")$doubts, "bound"),
+    if (plan_has(model$plan, "dynamics")) many_divergences(fit)
+  )
+}
+
+#' @exportS3Method
 model_notes.mh_model <- function(model, fit, table) {
   rates <- acceptance(fit)
   nan <- sum(attr(rates, "nan"))

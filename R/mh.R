@@ -58,7 +58,7 @@
 #' density is unbounded at a bound, as a gamma density with shape below 1, and by
 #' [langevin()] also where it falls to zero like a power: chains that seldom come
 #' near the bound agree with each other. A warning of class
-#' `gibbsite_warning_bound` then names the parameters.
+#' `gibbsite_warning_region` then names the parameters.
 #'
 #' @section Values of the log density:
 #' `-Inf` is a density of zero: the proposal is rejected. An error, a value that

@@ -197,6 +197,11 @@ model_cause <- function(model, fit, table, cause) UseMethod("model_cause")
 #' @exportS3Method
 model_cause.default <- function(model, fit, table, cause) cause
 
+# Lines of a warning about a fit whose chains have converged.
+model_faults <- function(model, fit) UseMethod("model_faults")
+#' @exportS3Method
+model_faults.default <- function(model, fit) NULL
+
 # Further lines about the sampler's performance, for print() and summary().
 model_notes <- function(model, fit, table) UseMethod("model_notes")
 #' @exportS3Method

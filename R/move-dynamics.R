@@ -104,11 +104,30 @@ transitions_of <- function(fit, k, block) {
   numbers
 }
 
-# A line on all sweeps after burn-in, and one on what to do.
-dynamics_words <- function(model, fit, rates) {
-  energies <- do.call(cbind, lapply(fit_part(fit, "chains"), function(chain) {
+# A column for each chain and block: divergences, transitions of the greatest
+# depth, all transitions, and what the E-BFMI is made of.
+energies_of <- function(fit) {
+  do.call(cbind, lapply(fit_part(fit, "chains"), function(chain) {
     do.call(cbind, lapply(chain$state$blocks, `[[`, "energies"))
   }))
+}
+
+# Words for a warning where divergences are many.
+many_divergences <- function(fit) {
+  energies <- energies_of(fit)
+  divergences <- sum(energies[1L, ])
+  if (divergences > 0 && divergences >= sum(energies[3L, ]) / 100) {
+    c(
+      paste0(digits(divergences), " of ", digits(sum(energies[3L, ])),
+             " transitions diverged."),
+      divergence_cure(fit_part(fit, "model"), fit, many = TRUE)
+    )
+  }
+}
+
+# A line on all sweeps after burn-in, and one on what to do.
+dynamics_words <- function(model, fit, rates) {
+  energies <- energies_of(fit)
   steps <- sum(energies[3L, ])
   if (steps == 0) {
     return(NULL)

@@ -44,7 +44,9 @@
 #' (trajectories that could have been longer), and the least energy Bayesian
 #' fraction of missing information, E-BFMI (Betancourt 2016; values below 0.3
 #' mean that the chains explore the tails slowly). They count all sweeps after
-#' burn-in, also those that `thin` leaves out.
+#' burn-in, also those that `thin` leaves out. Where the chains agree, but one
+#' transition in a hundred or more diverged, a warning of class
+#' `gibbsite_warning_region` says so.
 #'
 #' A trajectory that leaves the region where the density is positive ends as a
 #' divergence. Where `lower` and `upper` bound the parameters,

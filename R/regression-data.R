@@ -270,6 +270,7 @@ rows_left_out <- function(incomplete, action, where, names, call) {
 check_model_formula <- function(formula, maker, call, other = maker) {
   check_has_response(formula, "y ~ x", call)
   terms <- formula_terms(formula[[3L]])
+  check_foreign_terms(formula[[2L]], terms, environment(formula), call)
   bars <- vapply(terms, is_random_effect, NA)
   if (any(bars)) {
     shown <- deparse1(terms[bars][[1L]])
@@ -292,6 +293,41 @@ check_model_formula <- function(formula, maker, call, other = maker) {
         i = "Use columns of a basis: {.code splines::ns(x, 4)},
              {.code splines::bs(x)} or {.code poly(x, 3)}."
       ),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# What stands after the bar of a response in brms, and its terms.
+response_words <- c(
+  weights = "Give `weights = `.",
+  se = "{.fn gibbs_hlm} has {.arg se}: known standard errors.",
+  trials = "The response is {.code cbind(successes, failures)}.",
+  rate = "Give {.code offset = log()} of it.",
+  cens = NA, trunc = NA, mi = NA, thres = NA
+)
+
+check_foreign_terms <- function(response, terms, env, call) {
+  name_of <- function(x) {
+    if (is.call(x) && is.name(x[[1L]])) as.character(x[[1L]]) else ""
+  }
+  own <- vapply(terms, name_of, "")
+  strange <- own[own %in% c("mo", "me", "mi", "cs", "gp", "ar", "arma")]
+  strange <- Filter(function(name) {
+    !exists(name, env %||% globalenv(), mode = "function")
+  }, strange)
+  hint <- if ("mo" %in% strange) "An ordered factor is a predictor as it is."
+  if (name_of(response) == "|") {
+    added <- name_of(response[[3L]])
+    if (added %in% names(response_words)) {
+      strange <- added
+      hint <- stats::na.omit(response_words[[added]])
+    }
+  }
+  if (length(strange) > 0L) {
+    abort_argument(
+      c("`formula` cannot have {.fn {strange[[1]]}}, which is of brms.",
+        stats::setNames(hint, rep("i", length(hint)))),
       call = call, class = "formula"
     )
   }

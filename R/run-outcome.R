@@ -75,7 +75,7 @@ announce <- function(job, fit, call) {
     cap = ,
     vain = ,
     time = judge(fit, job$running$stop_when),
-    rule = warn_bounds(fit), # the user's own thresholds are met
+    rule = warn_faults(fit), # the user's own thresholds are met
     if (!job$model$independent) judge(fit)
   )
 }

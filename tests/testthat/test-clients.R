@@ -372,3 +372,30 @@ test_that("pp_check() is found once the package is attached", {
   skip_if_not_installed("bayesplot")
   expect_identical(gibbsite::pp_check, bayesplot::pp_check)
 })
+
+test_that("the range of practical equivalence is that of the fit", {
+  skip_if_not_installed("bayestestR")
+  fit <- gibbs_lm(mpg ~ wt, mtcars, seed = 1)
+  wide <- bayestestR::rope_range(fit)
+  expect_equal(
+    as.data.frame(bayestestR::rope(fit))$ROPE_Percentage,
+    as.data.frame(bayestestR::rope(fit, range = wide))$ROPE_Percentage
+  )
+  expect_equal(unique(as.data.frame(bayestestR::rope(fit))$ROPE_high), wide[[2L]])
+  whole <- as.data.frame(bayestestR::describe_posterior(fit))
+  expect_equal(unique(whole$ROPE_high), wide[[2L]])
+})
+
+test_that("parameters shows ratios", {
+  skip_if_not_installed("parameters")
+  fit <- gibbs_logistic(am ~ wt, mtcars, seed = 1)
+  shown <- parameters::model_parameters(fit, exponentiate = TRUE)
+  expect_equal(
+    shown$Median, unname(exp(apply(as.matrix(fit)[, 1:2], 2, stats::median)))
+  )
+  expect_error(
+    parameters::model_parameters(
+      gibbs_lm(mpg ~ wt, mtcars, seed = 1), exponentiate = TRUE
+    ), "must be `FALSE`"
+  )
+})

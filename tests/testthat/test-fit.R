@@ -343,12 +343,18 @@ test_that("draws_of gives a block its dimensions", {
   })
 })
 
-test_that("draws_of finds elements in any order, and whole blocks only", {
+test_that("draws_of finds elements in any order, and names those of parts", {
   fit <- fake_fit(draws = 4, chains = 1, columns = c("b[2]", "b[3]", "b[1]"))
   expect_equal(draws_of(fit, "b")[, 1, ],
                unclass(fit[[1]])[, c(3, 1, 2)], ignore_attr = TRUE)
   some <- fake_fit(draws = 4, chains = 1, columns = c("b[1]", "b[3]"))
-  expect_gibbsite_error(draws_of(some, "b"))
+  expect_identical(dim(draws_of(some, "b")), c(4L, 1L, 2L))
+  expect_identical(dimnames(draws_of(some, "b"))[[3L]], c("b[1]", "b[3]"))
+  categories <- fake_fit(draws = 4, chains = 1, columns = c("b[u,x]", "log_lik"))
+  expect_identical(dimnames(draws_of(categories, "b"))[[3L]], "b[u,x]")
+  expect_error(draws_of(categories, "u"), '"b" or "log_lik", not "u"')
+  expect_error(as.matrix(some, pars = "b[1]"), "no argument `pars`")
+  expect_identical(colnames(as.matrix(some, chains = TRUE))[[1L]], "CHAIN")
 })
 
 test_that("draws_of hands posterior's random variables on", {

@@ -129,12 +129,17 @@ test_that("divergences beside a bound have the cure that works", {
   skip_long()
   normal <- function(x) stats::dnorm(x, log = TRUE)
   slope <- function(x) -x
-  fit <- run(normal, c(x = 2), nuts(slope), lower = 1.65)
+  expect_warning(
+    fit <- run(normal, c(x = 2), nuts(slope), lower = 1.65),
+    class = "gibbsite_warning_region"
+  )
   expect_match(said(fit), "leave the bounds. Give `transform = TRUE`")
   cured <- run(normal, c(x = 2), nuts(slope), lower = 1.65, transform = TRUE)
   expect_no_match(said(cured), "transform")
   hidden <- function(x) if (x < 1.65) -Inf else normal(x)
-  fit <- run(hidden, c(x = 2), nuts(slope))
+  expect_warning(
+    fit <- run(hidden, c(x = 2), nuts(slope)), "transitions diverged"
+  )
   expect_match(
     said(fit), "zero below x = 1.65: give `lower` and `transform = TRUE`"
   )
@@ -153,15 +158,15 @@ test_that("chains are doubted at a bound where the density has a pole", {
     )
   }
   expect_warning(
-    fit <- gamma(0.8, nuts()), class = "gibbsite_warning_bound"
+    fit <- gamma(0.8, nuts()), class = "gibbsite_warning_region"
   )
   expect_match(said(fit), "where x approaches a bound.*give `transform = TRUE`")
-  expect_warning(gamma(1.4, langevin()), class = "gibbsite_warning_bound")
-  expect_no_warning(gamma(1.4, nuts()))
+  expect_warning(gamma(1.4, langevin()), class = "gibbsite_warning_region")
+  expect_warning(gamma(1.4, nuts()), "diverged.*trajectories leave the bounds")
   expect_no_warning(gamma(5, langevin()))
   expect_warning(
     run(function(x) stats::dgamma(x, 0.8, log = TRUE), c(x = 1), lower = 0),
-    class = "gibbsite_warning_bound"
+    class = "gibbsite_warning_region"
   )
   fit <- gamma(1.4, langevin(), transform = TRUE)
   expect_identical(doubts_of(fit), character())
