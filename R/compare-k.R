@@ -386,13 +386,7 @@ k_words <- function(x) {
 }
 
 #' @export
-as.data.frame.k_comparison <- function(x, ...) {
-  for (part in c("of", "criterion", "second", "notes")) {
-    attr(x, part) <- NULL
-  }
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.k_comparison <- function(x, ...) bare_frame(x)
 
 #' @rdname compare_k
 #' @export

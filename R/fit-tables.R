@@ -39,6 +39,16 @@ show_ess <- function(x) {
   ifelse(is.na(x), "-", formatC(x, format = "f", digits = 0))
 }
 
+# A table without the attributes and the class of its own. `attributes<-` would
+# make its automatic row names names.
+bare_frame <- function(x) {
+  for (part in setdiff(names(attributes(x)), c("names", "row.names"))) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
 # Writes the lines of a print. One that is longer than the page is broken, and
 # its further lines are indented.
 write_lines <- function(lines) {

@@ -440,12 +440,7 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
 }
 
 #' @export
-as.data.frame.gibbsite_convergence <- function(x, ...) {
-  attr(x, "thresholds") <- attr(x, "draws") <- attr(x, "chains") <- NULL
-  attr(x, "cause") <- NULL
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.gibbsite_convergence <- function(x, ...) bare_frame(x)
 
 # ---- At the end of a run ----------------------------------------------------
 
