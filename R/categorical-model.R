@@ -166,11 +166,6 @@ model_outcome.categories_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.categories_model <- function(model) {
-  comparable_regression(model)
-}
-
-#' @exportS3Method
 model_labels.categories_model <- function(model) {
   columns <- model$columns
   label <- columns

@@ -133,9 +133,6 @@ model_response.events_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.count_model <- function(model) comparable_regression(model)
-
-#' @exportS3Method
 model_labels.count_model <- function(model) {
   columns <- model$columns
   fixed <- seq_along(model$coefficients)

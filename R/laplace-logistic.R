@@ -264,11 +264,6 @@ model_response.laplace_logistic_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.laplace_logistic_model <- function(model) {
-  comparable_regression(model)
-}
-
-#' @exportS3Method
 model_density.laplace_logistic_model <- function(model) {
   logistic_joint_density(model)
 }

@@ -190,9 +190,6 @@ model_labels.logistic_model <- function(model) {
 model_response.logistic_model <- function(model) binomial_response(model)
 
 #' @exportS3Method
-model_comparable.logistic_model <- function(model) comparable_regression(model)
-
-#' @exportS3Method
 predictor_log_lik.logistic_model <- function(model, draws) {
   logistic_log_lik(model, draws)
 }

@@ -270,7 +270,21 @@ model_prepare.default <- function(model, running, call) model
 # environment of a formula.
 model_comparable <- function(model) UseMethod("model_comparable")
 #' @exportS3Method
-model_comparable.default <- function(model) model
+model_comparable.default <- function(model) {
+  bare <- function(x) {
+    if (!is.null(x)) attr(x, ".Environment") <- NULL
+    x
+  }
+  for (part in c("frame", "design")) {
+    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
+      model[[part]][name] <- list(bare(model[[part]][[name]]))
+    }
+  }
+  if (!is.null(model$frame$model)) {
+    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
+  }
+  model
+}
 
 # One sweep of conditional modes, for method = "icm": list(state, log_joint).
 # If log_joint is unknown (NA), also `change`, the largest relative change of a

@@ -111,9 +111,6 @@ model_response.ordered_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.ordinal_model <- function(model) comparable_regression(model)
-
-#' @exportS3Method
 model_labels.ordinal_model <- function(model) {
   columns <- model$columns
   fixed <- seq_along(model$coefficients)

@@ -434,23 +434,6 @@ outlier_weights <- function(fit) {
 
 # ---- Call and data -----------------------------------------------------------
 
-# A model without the environments of its formulas.
-comparable_regression <- function(model) {
-  bare <- function(x) {
-    if (!is.null(x)) attr(x, ".Environment") <- NULL
-    x
-  }
-  for (part in c("frame", "design")) {
-    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
-      model[[part]][name] <- list(bare(model[[part]][[name]]))
-    }
-  }
-  if (!is.null(model$frame$model)) {
-    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
-  }
-  model
-}
-
 # x, what the fit was not made with if it was made from a matrix.
 part_of_formula <- function(x, what, call) {
   if (is.null(x)) {
