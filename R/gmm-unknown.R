@@ -241,9 +241,6 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
 }
 
 #' @exportS3Method
-model_hash.gmm_unknown_model <- function(model) gmm_hash(model$data)
-
-#' @exportS3Method
 model_words.gmm_unknown_model <- function(model) {
   c("k = \"unknown\"", covariance_words(model))
 }
@@ -515,11 +512,6 @@ call_of_scale <- function(scale) {
 }
 
 #' @exportS3Method
-model_comparable.gmm_unknown_model <- function(model) {
-  model_comparable.gmm_model(model)
-}
-
-#' @exportS3Method
 set_data.gmm_unknown_model <- function(model, data,
                                        call = rlang::caller_env()) {
   fresh <- gmm_unknown_model(
@@ -703,16 +695,6 @@ model_unbounded.gmm_unknown_model <- function(model, given, call) {
     "The posterior of the number of components takes its place:
      {.fn posterior_k}."
   )
-}
-
-#' @exportS3Method
-model_size.gmm_unknown_model <- function(model) {
-  model$k
-}
-
-#' @exportS3Method
-model_observed.gmm_unknown_model <- function(model) {
-  model_observed.gmm_model(model)
 }
 
 #' @exportS3Method
