@@ -127,9 +127,6 @@ hlm_binomial_data <- function(frame, prior, design) {
   )
 }
 
-#' @exportS3Method
-model_response.hlm_trials_model <- function(model) binomial_response(model)
-
 # ---- Starting values and sweeps ----------------------------------------------
 
 # The standard deviations of the groups are those of the prior, each over or
@@ -162,11 +159,6 @@ binomial_data <- function(data) {
     type = if (data$probit == 1) "probit" else "logit",
     success = data$success, total = data$total
   )
-}
-
-#' @exportS3Method
-model_notes.hlm_trials_model <- function(model, fit, table) {
-  unbounded_note(model$unbounded)
 }
 
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.

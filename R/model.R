@@ -664,8 +664,12 @@ with_renewed_prior <- function(model) {
 model_parents <- list(
   gmm_model = "mixture_model", gmm_unknown_model = "mixture_model",
   mh_model = "user_model", gibbs_sample_model = "user_model",
-  hlm_binomial_model = c("hlm_trials_model", "stored_groups_model"),
-  hlm_crossed_binomial_model = "hlm_trials_model",
+  logistic_model = c("ungrouped_logistic_model", "trials_model"),
+  laplace_logistic_model = c("ungrouped_logistic_model", "trials_model"),
+  hlm_binomial_model = c(
+    "hlm_trials_model", "trials_model", "stored_groups_model"
+  ),
+  hlm_crossed_binomial_model = c("hlm_trials_model", "trials_model"),
   hlm_t_model = c("stored_groups_model", "no_evidence_model"),
   hlm_crossed_t_model = "no_evidence_model",
   hlm_count_model = "no_evidence_model",
