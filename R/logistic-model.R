@@ -179,11 +179,9 @@ model_notes.logistic_model <- function(model, fit, table) {
 
 #' @exportS3Method
 model_labels.logistic_model <- function(model) {
-  columns <- model$columns
-  label <- ifelse(
-    columns == "(Intercept)", "intercept", paste("slope of", columns)
+  data.frame(
+    variable = model$columns, label = coefficient_labels(model$columns)
   )
-  data.frame(variable = columns, label = label)
 }
 
 #' @exportS3Method

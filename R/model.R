@@ -672,9 +672,11 @@ model_parents <- list(
   hlm_crossed_binomial_model = c("hlm_trials_model", "trials_model"),
   hlm_t_model = c("stored_groups_model", "no_evidence_model"),
   hlm_crossed_t_model = "no_evidence_model",
-  hlm_count_model = "no_evidence_model",
+  hlm_count_model = "no_evidence_model", count_model = "fixed_effects_model",
   hlm_ordinal_model = "no_evidence_model",
-  hlm_categorical_model = "no_evidence_model"
+  ordinal_model = "fixed_effects_model",
+  hlm_categorical_model = "no_evidence_model",
+  categorical_model = "fixed_effects_model"
 )
 
 with_parents <- function(classes) {

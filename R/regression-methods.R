@@ -43,6 +43,10 @@ predictor_parameters.default <- function(model) {
   seq_along(coefficient_columns(model))
 }
 
+coefficient_labels <- function(columns) {
+  ifelse(columns == "(Intercept)", "intercept", paste("slope of", columns))
+}
+
 #' @exportS3Method
 predictor_coefficients.default <- function(model, fit) {
   colMeans(coefficient_draws(fit))
