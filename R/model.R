@@ -664,6 +664,7 @@ with_renewed_prior <- function(model) {
 model_parents <- list(
   gmm_model = "mixture_model", gmm_unknown_model = "mixture_model",
   mh_model = "user_model", gibbs_sample_model = "user_model",
+  geweke_model = "joint_test_model", sbc_model = "joint_test_model",
   logistic_model = c("ungrouped_logistic_model", "trials_model"),
   laplace_logistic_model = c("ungrouped_logistic_model", "trials_model"),
   hlm_binomial_model = c(
