@@ -62,6 +62,12 @@ write_lines <- function(lines) {
   writeLines(as.character(unlist(lines)))
 }
 
+# Prints an object as its format() method shows it.
+print_lines <- function(x) {
+  writeLines(format(x))
+  invisible(x)
+}
+
 # Names to the left, numbers to the right: the first n rows.
 print_table <- function(names, columns, n = Inf) {
   rows <- seq_len(min(n, length(names)))

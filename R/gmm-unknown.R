@@ -130,10 +130,7 @@ format.unknown_k <- function(x, ...) {
 }
 
 #' @export
-print.unknown_k <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.unknown_k <- function(x, ...) print_lines(x)
 
 # An object of unknown_k() from the argument k, NULL for a number.
 as_unknown_k <- function(k, call) {
