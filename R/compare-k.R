@@ -381,9 +381,7 @@ k_words <- function(x) {
 # A subset of the table is an ordinary data frame, because the verdicts are
 # about all fits.
 #' @export
-`[.k_comparison` <- function(x, ...) {
-  as.data.frame(x)[...]
-}
+`[.k_comparison` <- function(x, ...) bare_frame(x)[...]
 
 #' @export
 as.data.frame.k_comparison <- function(x, ...) bare_frame(x)

@@ -435,9 +435,7 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
 # A subset of the table is an ordinary data frame, because the verdict is about
 # all quantities.
 #' @export
-`[.gibbsite_convergence` <- function(x, ...) {
-  as.data.frame(x)[...]
-}
+`[.gibbsite_convergence` <- function(x, ...) bare_frame(x)[...]
 
 #' @export
 as.data.frame.gibbsite_convergence <- function(x, ...) bare_frame(x)
