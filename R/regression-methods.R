@@ -179,7 +179,7 @@ confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
 
 # The model of a regression, of a normal approximation or of one's own
 # distribution; fits of other models have no coefficients.
-model_with_coefficients <- function(fit, hints = coefficients_hint,
+model_with_coefficients <- function(fit, hints = "coefficients",
                                     call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   if (!inherits(model, c("user_model", "laplace_model")) &&
