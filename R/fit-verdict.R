@@ -267,10 +267,6 @@ doubt_words <- function(doubts, kinds = NULL) {
   words[vapply(doubts, `[[`, "", "kind") %in% kinds]
 }
 
-has_converged <- function(fit) {
-  table_converged(fit_convergence(fit))
-}
-
 # ---- The user's view --------------------------------------------------------
 
 #' Whether the chains of a fit have converged
