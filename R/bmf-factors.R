@@ -394,12 +394,6 @@ mean_square <- function(model, hyper, side) {
     rows
 }
 
-#' @export
-as.data.frame.bmf_summary <- function(x, ...) {
-  attr(x, "factors") <- NULL
-  as.data.frame.gibbsite_summary(x)
-}
-
 # ---- Search for a mode ------------------------------------------------------
 
 #' A mode of a matrix factorisation

@@ -166,11 +166,6 @@ model_outcome.categories_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.categories_model <- function(model) {
-  comparable_regression(model)
-}
-
-#' @exportS3Method
 model_labels.categories_model <- function(model) {
   columns <- model$columns
   label <- columns
@@ -178,8 +173,7 @@ model_labels.categories_model <- function(model) {
     own <- if (has_groups(model)) {
       model_labels.hlm_crossed_model(view$model)$label
     } else {
-      sub("^slope of \\(Intercept\\)$", "intercept",
-          paste("slope of", view$model$columns))
+      coefficient_labels(view$model$columns)
     }
     label[view$at] <- paste0(view$category, ": ", own)
   }
@@ -207,11 +201,6 @@ model_invariants.hlm_categorical_model <- function(model, draws) {
     view$at[match(kept, view$model$columns)]
   }))
   draws[, sort(unique(judged)), drop = FALSE]
-}
-
-#' @exportS3Method
-predictor_parameters.categorical_model <- function(model) {
-  which(model$columns != "log_lik")
 }
 
 # ---- The linear predictors ---------------------------------------------------

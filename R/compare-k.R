@@ -381,18 +381,10 @@ k_words <- function(x) {
 # A subset of the table is an ordinary data frame, because the verdicts are
 # about all fits.
 #' @export
-`[.k_comparison` <- function(x, ...) {
-  as.data.frame(x)[...]
-}
+`[.k_comparison` <- function(x, ...) bare_frame(x)[...]
 
 #' @export
-as.data.frame.k_comparison <- function(x, ...) {
-  for (part in c("of", "criterion", "second", "notes")) {
-    attr(x, part) <- NULL
-  }
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.k_comparison <- function(x, ...) bare_frame(x)
 
 #' @rdname compare_k
 #' @export

@@ -222,8 +222,6 @@ comparison_table <- function(posteriors, names, columns, reference) {
 
 # ---- print and plot ----------------------------------------------------------
 
-comparison_parts <- c("level", "reference", "curves", "normal")
-
 is_made_comparison <- function(x) {
   needed <- c(
     "coefficient", "fit", "mean", "sd", "lower", "upper", "shift", "sd_ratio"
@@ -262,13 +260,7 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
 }
 
 #' @export
-as.data.frame.coefficient_comparison <- function(x, ...) {
-  for (part in comparison_parts) {
-    attr(x, part) <- NULL
-  }
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.coefficient_comparison <- function(x, ...) bare_frame(x)
 
 #' @rdname compare
 #' @export

@@ -133,17 +133,11 @@ model_response.events_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.count_model <- function(model) comparable_regression(model)
-
-#' @exportS3Method
 model_labels.count_model <- function(model) {
   columns <- model$columns
   fixed <- seq_along(model$coefficients)
   label <- columns
-  label[fixed] <- ifelse(
-    columns[fixed] == "(Intercept)", "intercept",
-    paste("slope of", columns[fixed])
-  )
+  label[fixed] <- coefficient_labels(columns[fixed])
   data.frame(variable = columns, label = with_count_labels(columns, label))
 }
 
@@ -158,11 +152,6 @@ with_count_labels <- function(columns, label) {
   label[columns == "dispersion"] <- "dispersion: 1 / sqrt(size)"
   label[columns == "log_lik"] <- "log-likelihood"
   label
-}
-
-#' @exportS3Method
-predictor_parameters.count_model <- function(model) {
-  which(model$columns != "log_lik")
 }
 
 # ---- Starting values and sweeps ----------------------------------------------

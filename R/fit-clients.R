@@ -431,7 +431,7 @@ NULL
 #' @exportS3Method bayesplot::rhat
 rhat.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
-  table <- judged_table(object)
+  table <- fit_convergence(object)
   stats::setNames(table$rhat, table$variable)
 }
 
@@ -439,13 +439,9 @@ rhat.gibbsite_fit <- function(object, ...) {
 #' @exportS3Method bayesplot::neff_ratio
 neff_ratio.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
-  table <- judged_table(object)
+  table <- fit_convergence(object)
   draws <- attr(table, "draws") * attr(table, "chains")
   stats::setNames(table$ess_bulk / draws, table$variable)
-}
-
-judged_table <- function(object) {
-  fit_convergence(object)
 }
 
 #' @rdname fit-bayesplot

@@ -34,8 +34,8 @@
 #' @name fit-generics
 NULL
 
-# A method that refuses: `what` a fit does not have, and hints, or a function
-# of the fit that gives them. args: the method's arguments, the fit first; call:
+# A method that refuses: `what` a fit does not have, and hints, or names of
+# those of model_hints(). args: the method's arguments, the fit first; call:
 # what the error shows as its call. A regression that an earlier version saved
 # is asked again with the classes of this one.
 no_answer <- function(what, hints, args = alist(object = , ... = ),
@@ -64,17 +64,15 @@ ask_again <- function(now, generic, call, frame) {
 }
 
 abort_no_answer <- function(fit, what, hints, arg, call) {
-  name <- fit_part(fit, "model")$name
-  hints <- if (is.function(hints)) hints(fit) else hints
+  model <- fit_part(fit, "model")
+  known <- model_hints(model)
+  hints <- vapply(hints, function(hint) known[[hint]] %||% hint, "")
   abort_argument(
-    c(paste0("A fit of {.fn {name}} has no ", what, "."),
+    c(paste0("A fit of {.fn {model$name}} has no ", what, "."),
       stats::setNames(hints, rep("i", length(hints)))),
     call = call
   )
 }
-
-# A sentence of model_hints().
-hint_of <- function(fit, what) model_hints(fit_part(fit, "model"))[[what]]
 
 #' @exportS3Method
 model_hints.default <- function(model) {
@@ -93,20 +91,8 @@ model_hints.default <- function(model) {
 sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
   topics or factors."
 
-comparison_hint <- function(fit) hint_of(fit, "comparison")
-
 # Where a user asks for one number and the posterior has a distribution of it.
-distribution_hints <- function(fit) {
-  c("{.fn log_lik} has that of each draw.", comparison_hint(fit))
-}
-
-coefficients_hint <- function(fit) hint_of(fit, "coefficients")
-
-weights_hint <- function(fit) hint_of(fit, "weights")
-
-residuals_hint <- function(fit) hint_of(fit, "residuals")
-
-pp_check_hint <- function(fit) hint_of(fit, "pp_check")
+distribution_hints <- c("{.fn log_lik} has that of each draw.", "comparison")
 
 formula_hint <- "Only regressions have a formula and what belongs to it."
 groups_hint <- "Only regressions by a formula with groups have them."
@@ -120,9 +106,7 @@ logLik.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 )
 
 #' @export
-deviance.gibbsite_fit <- no_answer(
-  "single deviance", distribution_hints
-)
+deviance.gibbsite_fit <- no_answer("single deviance", distribution_hints)
 
 #' @export
 df.residual.gibbsite_fit <- no_answer(
@@ -131,7 +115,7 @@ df.residual.gibbsite_fit <- no_answer(
 )
 
 #' @export
-anova.gibbsite_fit <- no_answer("table of deviances", comparison_hint)
+anova.gibbsite_fit <- no_answer("table of deviances", "comparison")
 
 #' @export
 sigma.gibbsite_fit <- no_answer(
@@ -145,12 +129,10 @@ fitted.gibbsite_fit <- no_answer(
 )
 
 #' @export
-residuals.gibbsite_fit <- no_answer("residuals", residuals_hint)
+residuals.gibbsite_fit <- no_answer("residuals", "residuals")
 
 #' @export
-weights.gibbsite_fit <- no_answer(
-  "weights of observations", weights_hint
-)
+weights.gibbsite_fit <- no_answer("weights of observations", "weights")
 
 #' @export
 formula.gibbsite_fit <- no_answer(
@@ -158,9 +140,7 @@ formula.gibbsite_fit <- no_answer(
 )
 
 #' @export
-terms.gibbsite_fit <- no_answer(
-  "terms", formula_hint, alist(x = , ... = )
-)
+terms.gibbsite_fit <- no_answer("terms", formula_hint, alist(x = , ... = ))
 
 #' @export
 family.gibbsite_fit <- no_answer("family", formula_hint)
@@ -171,14 +151,10 @@ model.frame.gibbsite_fit <- no_answer(
 )
 
 #' @export
-model.matrix.gibbsite_fit <- no_answer(
-  "model matrix", formula_hint
-)
+model.matrix.gibbsite_fit <- no_answer("model matrix", formula_hint)
 
 #' @export
-posterior_epred.gibbsite_fit <- no_answer(
-  "expected response", draws_hint
-)
+posterior_epred.gibbsite_fit <- no_answer("expected response", draws_hint)
 
 #' @export
 posterior_linpred.gibbsite_fit <- no_answer(
@@ -193,7 +169,7 @@ posterior_predict.gibbsite_fit <- no_answer(
 
 #' @rawNamespace S3method(bayesplot::pp_check, gibbsite_fit)
 pp_check.gibbsite_fit <- no_answer(
-  "picture that compares it with its data", pp_check_hint
+  "picture that compares it with its data", "pp_check"
 )
 
 #' @importFrom stats predict

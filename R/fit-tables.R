@@ -39,6 +39,16 @@ show_ess <- function(x) {
   ifelse(is.na(x), "-", formatC(x, format = "f", digits = 0))
 }
 
+# A table without the attributes and the class of its own. `attributes<-` would
+# make its automatic row names names.
+bare_frame <- function(x) {
+  for (part in setdiff(names(attributes(x)), c("names", "row.names"))) {
+    attr(x, part) <- NULL
+  }
+  class(x) <- "data.frame"
+  x
+}
+
 # Writes the lines of a print. One that is longer than the page is broken, and
 # its further lines are indented.
 write_lines <- function(lines) {
@@ -50,6 +60,12 @@ write_lines <- function(lines) {
   lines <- as.list(lines)
   lines[long] <- lapply(lines[long], strwrap, page - 1L, exdent = 2)
   writeLines(as.character(unlist(lines)))
+}
+
+# Prints an object as its format() method shows it.
+print_lines <- function(x) {
+  writeLines(format(x))
+  invisible(x)
 }
 
 # Names to the left, numbers to the right: the first n rows.

@@ -224,14 +224,7 @@ slow_component_line <- function(x, convergence, note) {
 }
 
 #' @export
-as.data.frame.gibbsite_summary <- function(x, ...) {
-  parts <- c("headline", "length", "key", "convergence", "note", "remarks")
-  for (part in parts) {
-    attr(x, part) <- NULL
-  }
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 
 #' Tidy a fit
 #'

@@ -282,10 +282,6 @@ warn_faults <- function(fit) {
   invisible(fit)
 }
 
-has_converged <- function(fit) {
-  table_converged(fit_convergence(fit))
-}
-
 # ---- The user's view --------------------------------------------------------
 
 #' Whether the chains of a fit have converged
@@ -450,17 +446,10 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
 # A subset of the table is an ordinary data frame, because the verdict is about
 # all quantities.
 #' @export
-`[.gibbsite_convergence` <- function(x, ...) {
-  as.data.frame(x)[...]
-}
+`[.gibbsite_convergence` <- function(x, ...) bare_frame(x)[...]
 
 #' @export
-as.data.frame.gibbsite_convergence <- function(x, ...) {
-  attr(x, "thresholds") <- attr(x, "draws") <- attr(x, "chains") <- NULL
-  attr(x, "cause") <- NULL
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.gibbsite_convergence <- function(x, ...) bare_frame(x)
 
 # ---- At the end of a run ----------------------------------------------------
 

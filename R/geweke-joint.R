@@ -145,18 +145,6 @@ geweke_model <- function(inner, units, steps) {
 }
 
 #' @exportS3Method
-model_hash.geweke_model <- function(model) {
-  data <- model$data
-  hash(list(data$model$data_hash, data$units, data$steps))
-}
-
-#' @exportS3Method
-model_comparable.geweke_model <- function(model) {
-  model$data$model <- model_comparable(model$data$model)
-  model
-}
-
-#' @exportS3Method
 model_start.geweke_model <- function(model, init) list(sweep = 0)
 
 #' @exportS3Method

@@ -140,10 +140,7 @@ format.gibbsite_mh_step <- function(x, ...) {
 }
 
 #' @export
-print.gibbsite_mh_step <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.gibbsite_mh_step <- function(x, ...) print_lines(x)
 
 # The compiled proposals of the blocks that are moved, by name.
 compile_steps <- function(conditionals, init, call) {

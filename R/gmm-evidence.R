@@ -399,10 +399,10 @@ propose_mixtures <- function(model, kernels, n) {
 # compare_k() of mixtures: the log evidence, and predictive densities by loo.
 
 #' @exportS3Method
-model_size.gmm_model <- function(model) model$k
+model_size.mixture_model <- function(model) model$k
 
 #' @exportS3Method
-model_observed.gmm_model <- function(model) {
+model_observed.mixture_model <- function(model) {
   x <- unname(model$data$x)
   x[rows_seen(x), , drop = FALSE]
 }

@@ -27,13 +27,12 @@ gmm_cures <- function(k) {
 
 # Without the names of rows and columns: the same numbers have the same hash,
 # however they were given.
-gmm_hash <- function(data) {
+#' @exportS3Method
+model_hash.mixture_model <- function(model) {
+  data <- model$data
   data$x <- matrix(as.vector(data$x), nrow(data$x))
   hash(data)
 }
-
-#' @exportS3Method
-model_hash.gmm_model <- function(model) gmm_hash(model$data)
 
 #' @exportS3Method
 model_words.gmm_model <- function(model) {
@@ -640,7 +639,7 @@ sim_normals <- function(parameters, z) {
 # An environment is another one after a fit was saved. Equal data may come from
 # other rows.
 #' @exportS3Method
-model_comparable.gmm_model <- function(model) {
+model_comparable.mixture_model <- function(model) {
   terms <- model$source$terms
   if (!is.null(terms)) attr(terms, ".Environment") <- NULL
   model$source <- list(terms = terms)

@@ -130,10 +130,7 @@ format.unknown_k <- function(x, ...) {
 }
 
 #' @export
-print.unknown_k <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.unknown_k <- function(x, ...) print_lines(x)
 
 # An object of unknown_k() from the argument k, NULL for a number.
 as_unknown_k <- function(k, call) {
@@ -239,9 +236,6 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
     ties = tied_variables(x, prior, covariance)
   )
 }
-
-#' @exportS3Method
-model_hash.gmm_unknown_model <- function(model) gmm_hash(model$data)
 
 #' @exportS3Method
 model_words.gmm_unknown_model <- function(model) {
@@ -515,11 +509,6 @@ call_of_scale <- function(scale) {
 }
 
 #' @exportS3Method
-model_comparable.gmm_unknown_model <- function(model) {
-  model_comparable.gmm_model(model)
-}
-
-#' @exportS3Method
 set_data.gmm_unknown_model <- function(model, data,
                                        call = rlang::caller_env()) {
   fresh <- gmm_unknown_model(
@@ -703,16 +692,6 @@ model_unbounded.gmm_unknown_model <- function(model, given, call) {
     "The posterior of the number of components takes its place:
      {.fn posterior_k}."
   )
-}
-
-#' @exportS3Method
-model_size.gmm_unknown_model <- function(model) {
-  model$k
-}
-
-#' @exportS3Method
-model_observed.gmm_unknown_model <- function(model) {
-  model_observed.gmm_model(model)
 }
 
 #' @exportS3Method

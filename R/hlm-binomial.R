@@ -127,9 +127,6 @@ hlm_binomial_data <- function(frame, prior, design) {
   )
 }
 
-#' @exportS3Method
-model_response.hlm_trials_model <- function(model) binomial_response(model)
-
 # ---- Starting values and sweeps ----------------------------------------------
 
 # The standard deviations of the groups are those of the prior, each over or
@@ -164,11 +161,6 @@ binomial_data <- function(data) {
   )
 }
 
-#' @exportS3Method
-model_notes.hlm_trials_model <- function(model, fit, table) {
-  unbounded_note(model$unbounded)
-}
-
 # The parameters, the log-likelihood, and the coefficients of at most 20 groups.
 # Those of thousands of groups would take longer to judge than to draw.
 #' @exportS3Method
@@ -199,19 +191,24 @@ simulated_successes <- function(model, eta) {
 
 # `data`: the response, one for each row of the fit's data.
 #' @exportS3Method
-set_data.hlm_binomial_model <- function(model, data,
-                                        call = rlang::caller_env()) {
-  with_binomial_responses(model, data, hlm_binomial_model_of, call)
-}
-
-# model_of(frame, prior, layout): the model.
-with_binomial_responses <- function(model, data, model_of, call) {
+set_data.hlm_trials_model <- function(model, data,
+                                      call = rlang::caller_env()) {
   read <- function(y) as_response(y, "data", call)
   remake <- function(frame, response) {
     counts <- c(response[c("y", "trials")], frame$response)
-    model_of(binomial_frame(frame, counts), model$prior, model$layout)
+    hlm_trials_model_again(model, binomial_frame(frame, counts))
   }
   with_responses(model, data, "hierarchical regression", remake, call, read)
+}
+
+# The model of other rows of the same layout.
+hlm_trials_model_again <- function(model, frame) {
+  model_of <- if (is.null(frame$bars)) {
+    hlm_binomial_model_of
+  } else {
+    hlm_crossed_binomial_model_of
+  }
+  model_of(frame, model$prior, model$layout)
 }
 
 #' @exportS3Method
@@ -221,17 +218,12 @@ model_quantities.hlm_trials_model <- function(model, state) {
 }
 
 #' @exportS3Method
-model_fold.hlm_binomial_model <- function(model, held, by) {
-  fold_of_trials(model, held, by, hlm_binomial_model_of)
-}
-
-fold_of_trials <- function(model, held, by, model_of) {
+model_fold.hlm_trials_model <- function(model, held, by) {
   rows <- fold_rows(model, held, by)
   rest <- model$frame
   rest$total[rows] <- 0
   rest$success[rows] <- 0
-  train <- model_of(rest, model$prior, model$layout)
-  fold_at_rows(model, train, rows)
+  fold_at_rows(model, hlm_trials_model_again(model, rest), rows)
 }
 
 # ---- Several bars ------------------------------------------------------------
@@ -290,16 +282,4 @@ model_start.hlm_crossed_binomial_model <- function(model, init) {
 #' @exportS3Method
 model_sweeps.hlm_crossed_binomial_model <- function(model, state, n, control) {
   .Call(C_hlm_latent_sweeps, model$data, state, n, control)
-}
-
-# `data`: the response, one for each row of the fit's data.
-#' @exportS3Method
-set_data.hlm_crossed_binomial_model <- function(model, data,
-                                                call = rlang::caller_env()) {
-  with_binomial_responses(model, data, hlm_crossed_binomial_model_of, call)
-}
-
-#' @exportS3Method
-model_fold.hlm_crossed_binomial_model <- function(model, held, by) {
-  fold_of_trials(model, held, by, hlm_crossed_binomial_model_of)
 }

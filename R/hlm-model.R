@@ -376,11 +376,6 @@ model_key.hlm_model <- function(model, shown) {
   )
 }
 
-#' @exportS3Method
-model_comparable.hlm_model <- function(model) {
-  comparable_regression(model)
-}
-
 # ---- The joint distribution -------------------------------------------------
 
 #' @exportS3Method

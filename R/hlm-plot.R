@@ -176,10 +176,8 @@ group_coefficient_words <- function(fit, term) {
   at <- group_term(fit_part(fit, "model"), term)
   what <- if (has_categories(model_response(fit_part(fit, "model")))) {
     at$term
-  } else if (at$term == "(Intercept)") {
-    "intercept"
   } else {
-    paste("slope of", at$term)
+    coefficient_labels(at$term)
   }
   paste(what, "by", at$name)
 }

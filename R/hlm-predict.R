@@ -43,10 +43,6 @@ predictor_stored_deviations.default <- function(model, draws) NULL
 # The stored coefficients of the groups less their means.
 #' @exportS3Method
 predictor_stored_deviations.stored_groups_model <- function(model, draws) {
-  stored_group_deviations(model, draws)
-}
-
-stored_group_deviations <- function(model, draws) {
   q <- model$data$q
   groups <- model$data$groups
   w <- draws[, match(coefficient_names(q, groups), model$columns), drop = FALSE]
@@ -391,7 +387,7 @@ predictor_at_draws.hlm_model <- function(model, draws, rows) {
   # those that `keep` has stored are the draws'
   own <- coefficient_names(model$data$q, model$data$groups)
   if (is.null(d$u) && all(own %in% model$columns)) {
-    d$u <- stored_group_deviations(model, draws)
+    d$u <- predictor_stored_deviations.stored_groups_model(model, draws)
   }
   hlm_eta(model, d, rows, TRUE)$mu
 }

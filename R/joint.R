@@ -342,3 +342,18 @@ model_quantities.gibbs_sample_model <- function(model, state) {
   kept <- unlist(state$values[model$keep], use.names = FALSE)
   stats::setNames(as.double(kept), model$columns)
 }
+
+# ---- The models of the tests -------------------------------------------------
+
+# `data` holds the model that is tested, and how.
+#' @exportS3Method
+model_hash.joint_test_model <- function(model) {
+  data <- model$data
+  hash(unname(c(list(data$model$data_hash), data[-1L])))
+}
+
+#' @exportS3Method
+model_comparable.joint_test_model <- function(model) {
+  model$data$model <- model_comparable(model$data$model)
+  model
+}

@@ -249,28 +249,8 @@ laplace_logistic_model <- function(parts, prior, start, method, correct, call) {
 }
 
 #' @exportS3Method
-model_notes.laplace_logistic_model <- function(model, fit, table) {
-  unbounded_note(model$unbounded)
-}
-
-#' @exportS3Method
 model_log_joint.laplace_logistic_model <- function(model, w) {
   logistic_log_joint(model, w)
-}
-
-#' @exportS3Method
-model_response.laplace_logistic_model <- function(model) {
-  binomial_response(model)
-}
-
-#' @exportS3Method
-model_comparable.laplace_logistic_model <- function(model) {
-  comparable_regression(model)
-}
-
-#' @exportS3Method
-model_density.laplace_logistic_model <- function(model) {
-  logistic_joint_density(model)
 }
 
 #' @exportS3Method
@@ -280,11 +260,6 @@ model_fold.laplace_logistic_model <- function(model, held, by) {
       parts, model$prior, NULL, model$method, model$correct, call
     )
   })
-}
-
-#' @exportS3Method
-predictor_log_lik.laplace_logistic_model <- function(model, draws) {
-  logistic_log_lik(model, draws)
 }
 
 # ---- The predictor of the normal approximation -------------------------------

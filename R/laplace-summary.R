@@ -257,14 +257,7 @@ print.laplace_summary <- function(x, n = 40, ...) {
 }
 
 #' @export
-as.data.frame.laplace_summary <- function(x, ...) {
-  parts <- c("headline", "lines", "convergence", "importance", "remarks")
-  for (part in parts) {
-    attr(x, part) <- NULL
-  }
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.laplace_summary <- function(x, ...) bare_frame(x)
 
 check_lines <- function(check) {
   if (is.null(check)) {

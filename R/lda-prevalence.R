@@ -219,10 +219,7 @@ print.topic_prevalence <- function(x, ...) {
 }
 
 #' @export
-as.data.frame.topic_prevalence <- function(x, ...) {
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.topic_prevalence <- function(x, ...) bare_frame(x)
 
 #' @rdname topic_prevalence
 #' @export

@@ -343,11 +343,7 @@ print.lda_top_terms <- function(x, ...) {
 }
 
 #' @export
-as.data.frame.lda_top_terms <- function(x, ...) {
-  attr(x, "chains") <- NULL
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.lda_top_terms <- function(x, ...) bare_frame(x)
 
 #' @rdname topic_estimates
 #' @export
@@ -652,13 +648,6 @@ print.lda_summary <- function(x, ...) {
     }
   }
   invisible(x)
-}
-
-#' @export
-as.data.frame.lda_summary <- function(x, ...) {
-  attr(x, "topics") <- NULL
-  class(x) <- setdiff(class(x), "lda_summary")
-  as.data.frame(x, ...)
 }
 
 #' A topic model as tables, and for other packages

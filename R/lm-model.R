@@ -179,7 +179,7 @@ model_response.lm_model <- function(model) normal_response()
 #' @exportS3Method
 model_comparable.lm_model <- function(model) {
   model[c("cures", "gram")] <- NULL
-  comparable_regression(model)
+  model_comparable.default(model)
 }
 
 # ---- Starting values and state ----------------------------------------------

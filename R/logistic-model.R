@@ -179,21 +179,21 @@ model_notes.logistic_model <- function(model, fit, table) {
 
 #' @exportS3Method
 model_labels.logistic_model <- function(model) {
-  columns <- model$columns
-  label <- ifelse(
-    columns == "(Intercept)", "intercept", paste("slope of", columns)
+  data.frame(
+    variable = model$columns, label = coefficient_labels(model$columns)
   )
-  data.frame(variable = columns, label = label)
 }
 
 #' @exportS3Method
-model_response.logistic_model <- function(model) binomial_response(model)
+model_response.trials_model <- function(model) binomial_response(model)
 
 #' @exportS3Method
-model_comparable.logistic_model <- function(model) comparable_regression(model)
+model_notes.trials_model <- function(model, fit, table) {
+  unbounded_note(model$unbounded)
+}
 
 #' @exportS3Method
-predictor_log_lik.logistic_model <- function(model, draws) {
+predictor_log_lik.ungrouped_logistic_model <- function(model, draws) {
   logistic_log_lik(model, draws)
 }
 
@@ -294,9 +294,7 @@ share_sum <- function(model, eta) {
 }
 
 #' @exportS3Method
-model_density.logistic_model <- function(model) logistic_joint_density(model)
-
-logistic_joint_density <- function(model) {
+model_density.ungrouped_logistic_model <- function(model) {
   p <- length(model$columns)
   list(
     columns = model$columns,

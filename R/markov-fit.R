@@ -409,10 +409,7 @@ format.dirichlet_rows <- function(x, ...) {
 }
 
 #' @export
-print.dirichlet_rows <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.dirichlet_rows <- function(x, ...) print_lines(x)
 
 transitions_model <- function(counted, order, prior, call) {
   counts <- counted$counts

@@ -400,7 +400,4 @@ format.gibbsite_native_density <- function(x, ...) {
 }
 
 #' @export
-print.gibbsite_native_density <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.gibbsite_native_density <- function(x, ...) print_lines(x)

@@ -275,7 +275,21 @@ model_prepare.default <- function(model, running, call) model
 # environment of a formula.
 model_comparable <- function(model) UseMethod("model_comparable")
 #' @exportS3Method
-model_comparable.default <- function(model) model
+model_comparable.default <- function(model) {
+  bare <- function(x) {
+    if (!is.null(x)) attr(x, ".Environment") <- NULL
+    x
+  }
+  for (part in c("frame", "design")) {
+    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
+      model[[part]][name] <- list(bare(model[[part]][[name]]))
+    }
+  }
+  if (!is.null(model$frame$model)) {
+    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
+  }
+  model
+}
 
 # One sweep of conditional modes, for method = "icm": list(state, log_joint).
 # If log_joint is unknown (NA), also `change`, the largest relative change of a
@@ -655,13 +669,20 @@ with_renewed_prior <- function(model) {
 model_parents <- list(
   gmm_model = "mixture_model", gmm_unknown_model = "mixture_model",
   mh_model = "user_model", gibbs_sample_model = "user_model",
-  hlm_binomial_model = c("hlm_trials_model", "stored_groups_model"),
-  hlm_crossed_binomial_model = "hlm_trials_model",
+  geweke_model = "joint_test_model", sbc_model = "joint_test_model",
+  logistic_model = c("ungrouped_logistic_model", "trials_model"),
+  laplace_logistic_model = c("ungrouped_logistic_model", "trials_model"),
+  hlm_binomial_model = c(
+    "hlm_trials_model", "trials_model", "stored_groups_model"
+  ),
+  hlm_crossed_binomial_model = c("hlm_trials_model", "trials_model"),
   hlm_t_model = c("stored_groups_model", "no_evidence_model"),
   hlm_crossed_t_model = "no_evidence_model",
-  hlm_count_model = "no_evidence_model",
+  hlm_count_model = "no_evidence_model", count_model = "fixed_effects_model",
   hlm_ordinal_model = "no_evidence_model",
-  hlm_categorical_model = "no_evidence_model"
+  ordinal_model = "fixed_effects_model",
+  hlm_categorical_model = "no_evidence_model",
+  categorical_model = "fixed_effects_model"
 )
 
 with_parents <- function(classes) {

@@ -111,14 +111,11 @@ model_response.ordered_model <- function(model) {
 }
 
 #' @exportS3Method
-model_comparable.ordinal_model <- function(model) comparable_regression(model)
-
-#' @exportS3Method
 model_labels.ordinal_model <- function(model) {
   columns <- model$columns
   fixed <- seq_along(model$coefficients)
   label <- columns
-  label[fixed] <- paste("slope of", columns[fixed], recycle0 = TRUE)
+  label[fixed] <- coefficient_labels(columns[fixed])
   data.frame(variable = columns, label = with_threshold_labels(model, label))
 }
 
@@ -141,11 +138,6 @@ with_threshold_labels <- function(model, label) {
 threshold_columns <- function(model) {
   levels <- model_response(model)$levels
   match(indexed("theta", seq_along(levels[-1L])), model$columns)
-}
-
-#' @exportS3Method
-predictor_parameters.ordinal_model <- function(model) {
-  which(model$columns != "log_lik")
 }
 
 # ---- Starting values and sweeps ----------------------------------------------

@@ -57,10 +57,7 @@ format.no_prior <- function(x, ...) {
 # ---- Every prior ------------------------------------------------------------
 
 #' @export
-print.gibbsite_prior <- function(x, ...) {
-  writeLines(format(x))
-  invisible(x)
-}
+print.gibbsite_prior <- function(x, ...) print_lines(x)
 
 # The printed form of a field's value: a number, several, or a matrix. `absent`
 # is printed for NULL.

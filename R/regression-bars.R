@@ -95,6 +95,11 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
   )
 }
 
+#' @exportS3Method
+predictor_parameters.fixed_effects_model <- function(model) {
+  which(model$columns != "log_lik")
+}
+
 # A title as it stands within a sentence: a person's name keeps its capital.
 within_sentence <- function(title) {
   if (startsWith(title, "Poisson")) title else tolower(title)

@@ -43,6 +43,10 @@ predictor_parameters.default <- function(model) {
   seq_along(coefficient_columns(model))
 }
 
+coefficient_labels <- function(columns) {
+  ifelse(columns == "(Intercept)", "intercept", paste("slope of", columns))
+}
+
 #' @exportS3Method
 predictor_coefficients.default <- function(model, fit) {
   colMeans(coefficient_draws(fit))
@@ -175,7 +179,7 @@ confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
 
 # The model of a regression, of a normal approximation or of one's own
 # distribution; fits of other models have no coefficients.
-model_with_coefficients <- function(fit, hints = coefficients_hint,
+model_with_coefficients <- function(fit, hints = "coefficients",
                                     call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   if (!inherits(model, c("user_model", "laplace_model")) &&
@@ -433,23 +437,6 @@ outlier_weights <- function(fit) {
 }
 
 # ---- Call and data -----------------------------------------------------------
-
-# A model without the environments of its formulas.
-comparable_regression <- function(model) {
-  bare <- function(x) {
-    if (!is.null(x)) attr(x, ".Environment") <- NULL
-    x
-  }
-  for (part in c("frame", "design")) {
-    for (name in intersect(c("formula", "terms"), names(model[[part]]))) {
-      model[[part]][name] <- list(bare(model[[part]][[name]]))
-    }
-  }
-  if (!is.null(model$frame$model)) {
-    attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
-  }
-  model
-}
 
 # x, what the fit was not made with if it was made from a matrix.
 part_of_formula <- function(x, what, call) {

@@ -200,11 +200,7 @@ print.selected_predictors <- function(x, n = 20, ...) {
 }
 
 #' @export
-as.data.frame.selected_predictors <- function(x, ...) {
-  attributes(x)[c("threshold", "level", "half")] <- NULL
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.selected_predictors <- function(x, ...) bare_frame(x)
 
 #' @rdname selected
 #' @export

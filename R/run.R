@@ -261,7 +261,9 @@ with_doubts <- function(job, fit) {
     named_matrix(.subset2(fit, k), job$model$columns)
   })
   # most models do not ask whether the chains have converged
-  delayedAssign("good", job$outcome == "rule" || has_converged(fit))
+  delayedAssign(
+    "good", job$outcome == "rule" || table_converged(fit_convergence(fit))
+  )
   doubts <- cut_short(allowInterrupts(model_doubts(job$model, draws, good)))
   if (length(doubts) == 0L && length(job$doubts) > 0L && !good) {
     doubts <- job$doubts

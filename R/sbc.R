@@ -191,18 +191,6 @@ sbc_model <- function(inner, names, draws, control) {
 }
 
 #' @exportS3Method
-model_hash.sbc_model <- function(model) {
-  data <- model$data
-  hash(list(data$model$data_hash, data$draws, data$control))
-}
-
-#' @exportS3Method
-model_comparable.sbc_model <- function(model) {
-  model$data$model <- model_comparable(model$data$model)
-  model
-}
-
-#' @exportS3Method
 model_start.sbc_model <- function(model, init) {
   zero <- numeric(length(model$columns))
   list(sweep = 0, autocorrelation = zero, counted = zero)

@@ -138,11 +138,7 @@ picture_similar <- function(x, arg, call) {
 }
 
 #' @export
-as.data.frame.similar_table <- function(x, ...) {
-  attributes(x)[c("level", "to", "half")] <- NULL
-  class(x) <- "data.frame"
-  x
-}
+as.data.frame.similar_table <- function(x, ...) bare_frame(x)
 
 # The cosine of column `code` of x and each column, under the inner product of
 # `gram`; 0 for a column of length 0.

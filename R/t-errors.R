@@ -1,8 +1,8 @@
 # Regressions with t errors: gibbs_lm() and gibbs_hlm() with errors = "t".
 # src/core/hlm/hlm_t.h and hlm_latent.h have the mathematics. The classes
-# lm_t_model, hlm_t_model and hlm_crossed_t_model are t_errors_model too. C has the fixed effects in units of their scales, with
-# the former centred and the responses less the prior mean of the intercept; so
-# has a state.
+# lm_t_model, hlm_t_model and hlm_crossed_t_model are t_errors_model too. C has
+# the fixed effects in units of their scales, with the former centred and the
+# responses less the prior mean of the intercept; so has a state.
 
 error_types <- c("normal", "t")
 
@@ -655,7 +655,10 @@ hlm_t_model_again <- function(model, frame, layout) {
   }
 }
 
-set_hlm_t_data <- function(model, data, call) {
+# `data`: the responses, one for each row of the fit's data. lm_t_model has
+# methods of its own.
+#' @exportS3Method
+set_data.t_errors_model <- function(model, data, call = rlang::caller_env()) {
   layout <- if (inherits(model, "hlm_crossed_model")) {
     model$layout
   } else {
@@ -666,19 +669,8 @@ set_hlm_t_data <- function(model, data, call) {
   }, call)
 }
 
-# `data`: the responses, one for each row of the fit's data.
 #' @exportS3Method
-set_data.hlm_t_model <- function(model, data, call = rlang::caller_env()) {
-  set_hlm_t_data(model, data, call)
-}
-
-#' @exportS3Method
-set_data.hlm_crossed_t_model <- function(model, data,
-                                         call = rlang::caller_env()) {
-  set_hlm_t_data(model, data, call)
-}
-
-fold_hlm_t <- function(model, held, by) {
+model_fold.t_errors_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
     used <- rows_used(rest)
     # the prior of the intercept is at the means of the rows that are used
@@ -686,14 +678,4 @@ fold_hlm_t <- function(model, held, by) {
     layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
     hlm_t_model_again(model, rest, layout)
   })
-}
-
-#' @exportS3Method
-model_fold.hlm_t_model <- function(model, held, by) {
-  fold_hlm_t(model, held, by)
-}
-
-#' @exportS3Method
-model_fold.hlm_crossed_t_model <- function(model, held, by) {
-  fold_hlm_t(model, held, by)
 }
