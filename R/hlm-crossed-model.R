@@ -27,11 +27,6 @@ say_aliased <- function(model) {
   }
 }
 
-# The frames of hlm_design() and hlm_data(): of one bar each.
-bar_frames <- function(frame) {
-  lapply(frame$bars, function(bar) c(frame[names(frame) != "bars"], bar))
-}
-
 hlm_crossed_model_of <- function(frame, priors, layout) {
   n <- sum(rows_used(frame))
   title <- "Hierarchical linear regression"

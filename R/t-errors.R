@@ -541,18 +541,12 @@ model_density.lm_t_model <- function(model) {
 
 hlm_t_model <- function(frame, prior, call) {
   check_none_taken(intersect("nu", colnames(frame$x)), call)
-  crossed <- !is.null(frame$bars)
-  frames <- if (crossed) {
-    bar_frames(frame)
-  } else {
-    stats::setNames(list(frame), frame$group_name)
-  }
-  parts <- hlm_parts(frames, prior, call)
+  parts <- hlm_parts(bar_frames(frame), prior, call)
   priors <- lapply(parts$priors, function(own) {
     own$errors <- "t"
     own
   })
-  if (!crossed) {
+  if (is.null(frame$bars)) {
     return(hlm_t_model_of(frame, priors, parts$layout))
   }
   model <- hlm_crossed_t_model_of(frame, priors, parts$layout)
@@ -682,8 +676,9 @@ fold_hlm_t <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
     used <- rows_used(rest)
     # the prior of the intercept is at the means of the rows that are used
-    frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
-    layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
+    layout <- lapply(
+      bar_frames(rest), hlm_design, used, rest$weights[used], NULL
+    )
     hlm_t_model_again(model, rest, layout)
   })
 }
