@@ -166,23 +166,15 @@ model_check_init.t_errors_model <- function(model, init, where, call) {
 
 #' @exportS3Method
 model_init_from_state.t_errors_model <- function(model, state) {
-  covariances <- state_covariances(model, state)
   c(
     list(sigma = state$sigma), if (is.null(model$prior$nu)) state["nu"],
     if (length(state$lambda) > 0L) state["lambda"],
     if (inherits(model, "hlm_crossed_model")) {
-      list(Sigma = stats::setNames(covariances, names(model$layout)))
-    } else if (length(covariances) > 0L) {
-      list(Sigma = covariances[[1L]])
+      list(Sigma = crossed_covariances(model, state))
+    } else if (inherits(model, "hlm_model")) {
+      list(Sigma = state_covariance(model, state))
     }
   )
-}
-
-# Sigma of each bar.
-state_covariances <- function(model, state) {
-  q <- vapply(bars_with_terms(model), `[[`, 0, "q")
-  factors <- split(state$factor, rep(seq_along(q), q^2))
-  unname(Map(function(factor, q) tcrossprod(matrix(factor, q)), factors, q))
 }
 
 #' @exportS3Method
