@@ -388,17 +388,12 @@ lm_t_model <- function(parts, prior, keep, call) {
 
 lm_t_model_of <- function(frame, prior, design) {
   n <- sum(rows_used(frame))
-  missing <- sum(is.na(frame$y))
   title <- errors_title("Linear regression", prior)
   new_model(
     c("lm_t_model", "t_errors_model", "lm_model"),
     name = "gibbs_lm",
     title = title,
-    headline = paste0(
-      title, ": ", counted(length(design$columns), "coefficient"), ", ",
-      counted(n, "observation"),
-      if (missing > 0) paste0(", ", counted(missing, "missing response"))
-    ),
+    headline = lm_headline(title, design, n, frame),
     data = lm_t_data(frame, prior, design), data_part = "frame", prior = prior,
     nobs = n,
     columns = with_nu_column(
@@ -408,11 +403,7 @@ lm_t_model_of <- function(frame, prior, design) {
       ),
       prior
     ),
-    cures = paste(
-      "Try a prior of the precisions with larger shapes,",
-      "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
-    ),
-    coefficients = design$columns, layout = design,
+    cures = lm_cures, coefficients = design$columns, layout = design,
     design = c(lm_design_of(frame), list(errors = "t")), frame = frame
   )
 }
@@ -476,7 +467,6 @@ model_density.lm_t_model <- function(model) {
   prior <- model$prior
   p <- length(model$coefficients)
   scales <- setdiff(model$columns, c(model$coefficients, "log_lik"))
-  lower <- c(rep(-Inf, p), rep(0, length(scales)))
   columns <- c(model$coefficients, scales)
   point <- function(x) {
     each <- function(name, default) {
@@ -494,11 +484,7 @@ model_density.lm_t_model <- function(model) {
     response_log_lik(t_response(prior$nu), eta, frame, at$scale)
   }
   list(
-    columns = columns,
-    spec = list(
-      lower = lower, upper = rep(Inf, length(lower)),
-      map = as.integer(is.finite(lower))
-    ),
+    columns = columns, spec = lm_spec(model, scales),
     log_joint = function(x) {
       at <- point(x)
       frame <- frame_rows(model$frame, which(rows_used(model$frame)))
@@ -521,8 +507,7 @@ model_density.lm_t_model <- function(model) {
       frame <- model$frame
       log_lik(point(x), frame_rows(frame, which(rows_used(frame))[[i]]))[, 1L]
     },
-    proper = length(model$layout$intercept) == 0L ||
-      is.finite(prior$intercept_sd)
+    proper = lm_is_proper(model)
   )
 }
 
