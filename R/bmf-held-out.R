@@ -231,7 +231,7 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
 # Of each rating the log predictive density, and the probabilities of
 # rating_below(): pairs x 3.
 score_pairs <- function(kept, pairs, stand_ins = draw_stand_ins(kept, pairs)) {
-  by_blocks(pairs, length(kept$noise), function(rows) {
+  by_blocks(kept, pairs, function(rows) {
     latent <- bmf_normals(kept, pairs, rows, stand_ins)
     density <- rating_log_density(kept, pairs$value[rows], latent)
     largest <- apply(density, 2, max)

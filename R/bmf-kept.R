@@ -229,16 +229,9 @@ pair_frame <- function(model, pairs, ...) {
 
 # f(rows) for blocks of pairs, so that a matrix draws x pairs stays at 8 MB.
 # The results are bound by rows.
-by_blocks <- function(pairs, draws, f) {
-  n <- length(pairs$user)
-  if (n == 0) {
-    return(f(integer()))
-  }
-  size <- max(1, floor(1e6 / draws))
-  starts <- seq(1, n, by = size)
-  parts <- lapply(starts, function(start) {
-    f(seq.int(start, min(n, start + size - 1)))
-  })
+by_blocks <- function(kept, pairs, f) {
+  blocks <- row_blocks(length(pairs$user), length(kept$noise), most = 1e6)
+  parts <- lapply(blocks, f)
   if (length(parts) == 1) parts[[1]] else do.call(rbind, parts)
 }
 
