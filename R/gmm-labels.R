@@ -432,13 +432,19 @@ draws_k <- function(model) "k" %in% model$columns
 # With an unknown number of components, their numbers differ between draws.
 check_fixed_k <- function(model, what, call) {
   if (draws_k(model)) {
-    abort_argument(
-      c(paste(what, "needs a mixture with a fixed number of components."),
-        i = "{.fn coclustering} and {.fn point_clustering} do not need
-             numbers."),
-      call = call, class = "unknown_k"
+    abort_unknown_k(
+      what, call,
+      "{.fn coclustering} and {.fn point_clustering} do not need numbers."
     )
   }
+}
+
+abort_unknown_k <- function(what, call, hint) {
+  abort_argument(
+    c(paste(what, "needs a mixture with a fixed number of components."),
+      i = hint),
+    call = call, class = "unknown_k"
+  )
 }
 
 count_switches <- function(labels) {
