@@ -49,10 +49,7 @@ column_of <- function(x, j) {
 abort_wild <- function(v, column, rows, call) {
   at <- which(!is.finite(v))[[1L]]
   given <- v[[at]]
-  place <- paste("row", at)
-  if (!is.null(rows) && rows[[at]] != as.character(at)) {
-    place <- paste0(place, " (", quoted(rows[[at]]), ")")
-  }
+  place <- row_words(at, rows[at])
   abort_argument(
     "The predictors must be finite: {place}, column {.val {column}} is
      {given}.",
@@ -666,12 +663,7 @@ check_frame_columns <- function(frame, words, call) {
 }
 
 frame_place <- function(frame, row, column) {
-  label <- row.names(frame)[[row]]
-  words <- paste("row", row)
-  if (label != as.character(row)) {
-    words <- paste0(words, " (", quoted(label), ")")
-  }
-  paste0(words, ", ", column)
+  paste0(row_words(row, row.names(frame)[[row]]), ", ", column)
 }
 
 # Whether values are missing, rows x columns of a frame.
