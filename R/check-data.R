@@ -69,6 +69,12 @@ dense_matrix <- function(x, arg, call) {
   methods::as(x, "matrix")
 }
 
+# A matrix of the Matrix package as a dgCMatrix.
+sparse_columns <- function(x) {
+  x <- methods::as(methods::as(x, "dMatrix"), "generalMatrix")
+  methods::as(x, "CsparseMatrix")
+}
+
 # A data frame of numbers and a matrix of the Matrix package as an R matrix, all
 # else as it is.
 numeric_matrix <- function(x, arg, call) {

@@ -872,10 +872,7 @@ as_design <- function(x, call, arg = "x") {
   check_not_64_bit(x, paste0("`", arg, "`"), call)
   check_sparse(x, arg, call)
   if (inherits(x, "Matrix")) {
-    if (!inherits(x, "dgCMatrix")) {
-      x <- methods::as(methods::as(methods::as(
-        x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
-    }
+    if (!inherits(x, "dgCMatrix")) x <- sparse_columns(x)
     check_text(colnames(x), paste0("names of ", arg), call)
   } else if (is.data.frame(x)) {
     x <- matrix_from_data_frame(x, arg, call)
