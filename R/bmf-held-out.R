@@ -46,16 +46,10 @@ asked_pairs <- function(fit, call) {
       call = call
     )
   }
-  unrated <- c(
-    model$user_counts[pairs$user] == 0, model$item_counts[pairs$item] == 0
-  )
-  unrated <- matrix(unrated, ncol = 2)
   pairs$ids <- list(
     user = model$users[pairs$user], item = model$items[pairs$item]
   )
-  pairs$unknown <- c("none", "user", "item", "both")[
-    1 + unrated[, 1L] + 2 * unrated[, 2L]
-  ]
+  pairs$unknown <- unknown_words(model, pairs$user, pairs$item)
   pairs
 }
 

@@ -198,14 +198,17 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
     call
   )
-  unrated <- function(code, counts) is.na(code) | counts[code] == 0
-  no_user <- unrated(user, model$user_counts)
-  no_item <- unrated(item, model$item_counts)
   list(
     user = user, item = item, ids = ids[c("user", "item")], value = value,
-    place = new$place, x = new$x,
-    unknown = c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
+    place = new$place, x = new$x, unknown = unknown_words(model, user, item)
   )
+}
+
+unknown_words <- function(model, user, item) {
+  unrated <- function(code, counts) is.na(code) | counts[code] == 0
+  c("none", "user", "item", "both")[
+    1 + unrated(user, model$user_counts) + 2 * unrated(item, model$item_counts)
+  ]
 }
 
 # The fit has the features of its own users and items.
