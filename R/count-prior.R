@@ -101,8 +101,7 @@ complete_count_prior <- function(prior, family, design, bars, call) {
     )
   }
   if (length(bars) > 0L) {
-    groups <- complete_group_fields(prior, bars, call)
-    done[names(groups)] <- groups
+    done <- complete_group_fields(done, prior, bars, call)
   }
   negbinomial <- family == "negbinomial"
   done["dispersion_df"] <- list(if (negbinomial) prior$dispersion_df %||% 2)

@@ -67,9 +67,7 @@ complete_group_prior <- function(prior, frame, layout, call) {
       call = call
     )
   }
-  groups <- complete_group_fields(prior, layout, call)
-  done[names(groups)] <- groups
-  done
+  complete_group_fields(done, prior, layout, call)
 }
 
 hlm_binomial_model_of <- function(frame, prior, design) {

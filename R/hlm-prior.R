@@ -158,9 +158,9 @@ bar_prior <- function(prior, name, names, call, fields = c("df", "scale")) {
   prior
 }
 
-# list(group_df, group_scale), each by bar, with the defaults filled in. layout:
-# of hlm_design() by the names of the bars.
-complete_group_fields <- function(prior, layout, call) {
+# `done` with group_df and group_scale of `prior`, each by bar, with the
+# defaults filled in. layout: of hlm_design() by the names of the bars.
+complete_group_fields <- function(done, prior, layout, call) {
   fields <- c("group_df", "group_scale")
   bars <- Map(function(design, name) {
     own <- bar_prior(prior, name, names(layout), call, fields)
@@ -172,9 +172,8 @@ complete_group_fields <- function(prior, layout, call) {
       )
     )
   }, layout, names(layout))
-  stats::setNames(
-    lapply(fields, function(field) lapply(bars, `[[`, field)), fields
-  )
+  done[fields] <- lapply(fields, function(field) lapply(bars, `[[`, field))
+  done
 }
 
 # A line for each bar of a list.

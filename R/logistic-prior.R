@@ -162,8 +162,7 @@ complete_latent_prior <- function(prior, design, layout, call) {
     )
   }
   if (length(layout) > 0L) {
-    groups <- complete_group_fields(prior, layout, call)
-    done[names(groups)] <- groups
+    done <- complete_group_fields(done, prior, layout, call)
   }
   done
 }
