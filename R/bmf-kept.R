@@ -12,7 +12,7 @@
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
-  numbers <- lapply(states, function(state) bmf_kept(model, state))
+  numbers <- lapply(states, bmf_kept)
   common <- Reduce(intersect, numbers)
   running <- fit_part(fit, "running")
   averaged <- stride_in(running) *

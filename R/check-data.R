@@ -47,7 +47,7 @@ check_data_matrix <- function(x, na_action = "fail",
     abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
   }
   check_text(rownames(x), paste0("rownames(", arg, ")"), call)
-  x <- with_column_names(x, arg, call)
+  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
   check_finite_data(x, arg, call)
   drop_missing(x, na_action, arg, call)
 }
@@ -256,11 +256,6 @@ inform_conversion <- function(what, how = "is taken as plain numbers") {
     sprintf("{lines[%d]}", seq_along(lines)), rep("i", length(lines))
   )
   inform_gibbsite(template, class = "conversion")
-}
-
-with_column_names <- function(x, arg, call = rlang::caller_env()) {
-  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
-  x
 }
 
 # Returns only the names: setting them in a large matrix would copy it.

@@ -224,16 +224,13 @@ model_start.lm_model <- function(model, init) {
     return(lm_state(model, tau^-2, beta))
   }
   r <- length(data$estimate)
+  e <- data$eigenvalue
+  # each estimate as far as the data determine it
+  squares <- sum(data$estimate^2 * (e / (e + 1))^2)
   lambda <- init$lambda %||% (
-    spread[[1L]] * (data$a + r / 2) / (data$b + shrunken_squares(data) / 2)
+    spread[[1L]] * (data$a + r / 2) / (data$b + squares / 2)
   )
   lm_state(model, lambda, beta)
-}
-
-# The sum of squares of the estimates, each as far as the data determine it.
-shrunken_squares <- function(data) {
-  e <- data$eigenvalue
-  sum(data$estimate^2 * (e / (e + 1))^2)
 }
 
 #' @exportS3Method
