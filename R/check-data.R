@@ -52,8 +52,8 @@ check_data_matrix <- function(x, na_action = "fail",
   drop_missing(x, na_action, arg, call)
 }
 
-# A plain matrix of a matrix of the Matrix package, dense or sparse; what is
-# none of these unchanged.
+# A plain matrix of a matrix of the Matrix package, dense or sparse. Other
+# objects are returned unchanged.
 dense_matrix <- function(x, arg, call) {
   if (!isS4(x) || !methods::is(x, "Matrix")) {
     return(x)

@@ -243,7 +243,7 @@ explained <- function(table, fit, invariants) {
   table
 }
 
-# Words that make the density itself doubtful, as far as the run has found.
+# Doubts about the density that the run recorded, as sentences.
 # `few`: the chains may only be too short, also where no peak was found.
 density_doubts <- function(fit, few = FALSE) {
   doubts <- fit_part(fit, "run")$doubts

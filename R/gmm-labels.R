@@ -88,9 +88,9 @@ model_notes.gmm_model <- function(model, fit, table) {
   c(empty_line(model, fit), swapped_components_line(model, fit))
 }
 
-# Components whose number belongs to another one in more than 2% of the draws:
-# there it keeps less than a quarter of the points that it keeps in others. At
-# most 250 draws of each chain are looked at.
+# Components whose number belongs to another one in more than 2% of the draws. A
+# draw counts as swapped if the component keeps less than a quarter of its usual
+# share of the pivot's points. At most 250 draws of each chain are looked at.
 swapped_components_line <- function(model, fit) {
   if (!is_numbered(model)) {
     return(NULL)

@@ -1,8 +1,8 @@
 # Regressions with t errors: gibbs_lm() and gibbs_hlm() with errors = "t".
 # src/core/hlm/hlm_t.h and hlm_latent.h have the mathematics. The classes
-# lm_t_model, hlm_t_model and hlm_crossed_t_model are t_errors_model too. C has the fixed effects in units of their scales, with
-# the former centred and the responses less the prior mean of the intercept; so
-# has a state.
+# lm_t_model, hlm_t_model and hlm_crossed_t_model are t_errors_model too. C has
+# the fixed effects in units of their scales, with the former centred and the
+# responses less the prior mean of the intercept; so has a state.
 
 error_types <- c("normal", "t")
 
