@@ -104,7 +104,7 @@ factor_sums <- function(model) {
 # The kept draw of the highest log joint density.
 pivot_draw <- function(kept) {
   best <- unlist(lapply(seq_along(kept$states), function(k) {
-    numbers <- bmf_kept(kept$model, kept$states[[k]])[kept$which[[k]]]
+    numbers <- bmf_kept(kept$states[[k]])[kept$which[[k]]]
     kept$log_joint[[k]][numbers]
   }))
   if (all(is.na(best))) 1L else which.max(best)

@@ -140,13 +140,7 @@ feature_table <- function(table, column, role, arg, known, call) {
 }
 
 features_from_sparse <- function(table, arg, call) {
-  general <- tryCatch(
-    {
-      numeric <- methods::as(table, "dMatrix")
-      methods::as(methods::as(numeric, "generalMatrix"), "CsparseMatrix")
-    },
-    error = function(cnd) NULL
-  )
+  general <- tryCatch(sparse_columns(table), error = function(cnd) NULL)
   if (is.null(general)) {
     abort_expected(table, "a matrix of numbers", TRUE, arg, call)
   }

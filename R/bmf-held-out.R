@@ -46,16 +46,10 @@ asked_pairs <- function(fit, call) {
       call = call
     )
   }
-  unrated <- c(
-    model$user_counts[pairs$user] == 0, model$item_counts[pairs$item] == 0
-  )
-  unrated <- matrix(unrated, ncol = 2)
   pairs$ids <- list(
     user = model$users[pairs$user], item = model$items[pairs$item]
   )
-  pairs$unknown <- c("none", "user", "item", "both")[
-    1 + unrated[, 1L] + 2 * unrated[, 2L]
-  ]
+  pairs$unknown <- unknown_words(model, pairs$user, pairs$item)
   pairs
 }
 
@@ -231,7 +225,7 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
 # Of each rating the log predictive density, and the probabilities of
 # rating_below(): pairs x 3.
 score_pairs <- function(kept, pairs, stand_ins = draw_stand_ins(kept, pairs)) {
-  by_blocks(pairs, length(kept$noise), function(rows) {
+  by_blocks(kept, pairs, function(rows) {
     latent <- bmf_normals(kept, pairs, rows, stand_ins)
     density <- rating_log_density(kept, pairs$value[rows], latent)
     largest <- apply(density, 2, max)

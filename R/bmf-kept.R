@@ -12,7 +12,7 @@
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
-  numbers <- lapply(states, function(state) bmf_kept(model, state))
+  numbers <- lapply(states, bmf_kept)
   common <- Reduce(intersect, numbers)
   running <- fit_part(fit, "running")
   averaged <- stride_in(running) *
@@ -198,14 +198,17 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
     call
   )
-  unrated <- function(code, counts) is.na(code) | counts[code] == 0
-  no_user <- unrated(user, model$user_counts)
-  no_item <- unrated(item, model$item_counts)
   list(
     user = user, item = item, ids = ids[c("user", "item")], value = value,
-    place = new$place, x = new$x,
-    unknown = c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
+    place = new$place, x = new$x, unknown = unknown_words(model, user, item)
   )
+}
+
+unknown_words <- function(model, user, item) {
+  unrated <- function(code, counts) is.na(code) | counts[code] == 0
+  c("none", "user", "item", "both")[
+    1 + unrated(user, model$user_counts) + 2 * unrated(item, model$item_counts)
+  ]
 }
 
 # The fit has the features of its own users and items.
@@ -229,16 +232,9 @@ pair_frame <- function(model, pairs, ...) {
 
 # f(rows) for blocks of pairs, so that a matrix draws x pairs stays at 8 MB.
 # The results are bound by rows.
-by_blocks <- function(pairs, draws, f) {
-  n <- length(pairs$user)
-  if (n == 0) {
-    return(f(integer()))
-  }
-  size <- max(1, floor(1e6 / draws))
-  starts <- seq(1, n, by = size)
-  parts <- lapply(starts, function(start) {
-    f(seq.int(start, min(n, start + size - 1)))
-  })
+by_blocks <- function(kept, pairs, f) {
+  blocks <- row_blocks(length(pairs$user), length(kept$noise), most = 1e6)
+  parts <- lapply(blocks, f)
   if (length(parts) == 1) parts[[1]] else do.call(rbind, parts)
 }
 

@@ -27,17 +27,21 @@ bmf_model <- function(ratings, rank, prior, center = 0, biases = FALSE,
   data <- c(
     list(
       n = n, m = m, size = size, biases = as.integer(biases),
-      center = as.double(center), directions = bmf_directions(rank)
+      # a sweep scales users and items against each other in at most 16
+      # directions, so that they take little time
+      center = as.double(center), directions = as.integer(min(rank, 16L))
     ),
     bmf_compressed(ratings, n, m, center, response),
     list(
       levels = length(response$values),
       scale = as.double(response$values),
       cutpoint_sd = as.double(response$cutpoint_sd %||% 1),
-      prior = bmf_prior_data(prior, size),
+      prior = bmf_prior_data(prior),
       keep_u = as.integer("u" %in% keep), keep_v = as.integer("v" %in% keep),
       cells = from_zero(cells), predict_at = from_zero(predict_at),
-      cap = bmf_cap(n, m, size, chains, feature_count(features)),
+      cap = bmf_cap(
+        n, m, size, chains, sum(lengths(lapply(features, `[[`, "s")))
+      ),
       user = ratings$user, item = ratings$item, value = ratings$value
     )
   )
@@ -67,10 +71,6 @@ model_hash.bmf_model <- function(model) {
   hash(list(model$data, given))
 }
 
-feature_count <- function(features) {
-  sum(vapply(features, function(own) length(own$s), 0L))
-}
-
 # The number of side's features, 0 without.
 side_count <- function(model, side) length(model$features[[side]]$s)
 
@@ -98,10 +98,6 @@ bmf_data <- function(model) {
 #' @exportS3Method
 model_words.bmf_model <- function(model) paste("rank =", model$rank)
 
-# Number of directions in which a sweep scales users and items against each
-# other: the rank, but at most 16, so that they take little time.
-bmf_directions <- function(rank) as.integer(min(rank, 16L))
-
 # Up to ten rated pairs, spread evenly over the data in order of user and item:
 # a function of the pairs alone.
 bmf_cells <- function(ratings, most = 10L) {
@@ -123,7 +119,7 @@ bmf_kinds <- c(fixed = 0L, gamma = 1L, wishart = 2L)
 # The prior as C reads it: kind; shapes and rates of lambda_u, lambda_v, beta
 # (Normal-Wishart: the last alone; ordinal ratings: none of beta); mu0, kappa0,
 # nu0, W0^-1, log |W0|.
-bmf_prior_data <- function(prior, size) {
+bmf_prior_data <- function(prior) {
   kind <- bmf_kinds[[prior$type]]
   if (kind == 0L) {
     return(list(kind = kind))
@@ -514,7 +510,7 @@ model_labels.bmf_model <- function(model) {
 # separately.
 
 # The numbers of these draws.
-bmf_kept <- function(model, state) {
+bmf_kept <- function(state) {
   count <- length(state$factor_draws)
   if (count == 0L) {
     return(integer())
@@ -533,7 +529,7 @@ bmf_kept_draw <- function(model, state, j) {
   users <- seq_len(model$n * d)
   c(
     list(
-      draw = bmf_kept(model, state)[[j]], u = matrix(x[users], d),
+      draw = bmf_kept(state)[[j]], u = matrix(x[users], d),
       v = matrix(x[-users], d)
     ),
     bmf_kept_hyper(model, state, j)

@@ -277,7 +277,7 @@ running_error <- function(fit, shown) {
   kept <- shown$kept
   given <- predictor_means(kept, some_pairs_of(shown$pairs, 5000))
   value <- some_pairs_of(shown$pairs, 5000)$value
-  numbers <- bmf_kept(kept$model, kept$states[[1]])[kept$which[[1]]]
+  numbers <- bmf_kept(kept$states[[1]])[kept$which[[1]]]
   of_chain <- lapply(seq_along(kept$states), function(k) {
     given[kept$chain == k, , drop = FALSE]
   })

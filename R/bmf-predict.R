@@ -168,7 +168,7 @@ check_has_probabilities <- function(model, type, call) {
 # A column for each rating, named by it.
 predict_probabilities <- function(kept, pairs) {
   stand_ins <- draw_stand_ins(kept, pairs)
-  probability <- by_blocks(pairs, length(kept$noise), function(rows) {
+  probability <- by_blocks(kept, pairs, function(rows) {
     rating_probabilities(kept, bmf_normals(kept, pairs, rows, stand_ins))
   })
   out <- pair_frame(kept$model, pairs)
@@ -197,7 +197,7 @@ predict_mean <- function(kept, pairs, variance) {
 # draws: data.frame(mean, variance, noise); variance: of the parameters.
 pair_moments <- function(kept, pairs, stand_ins = NULL) {
   if (is_latent(kept$model)) {
-    return(by_blocks(pairs, length(kept$noise), function(rows) {
+    return(by_blocks(kept, pairs, function(rows) {
       mean_moments(rating_moments(kept, bmf_normals(
         kept, pairs, rows, stand_ins
       )))
@@ -240,7 +240,7 @@ linear_pair_moments <- function(kept, pairs) {
   )
   if (any(new)) {
     pairs <- some_pairs(pairs, which(new))
-    out[new, ] <- by_blocks(pairs, length(kept$noise), function(rows) {
+    out[new, ] <- by_blocks(kept, pairs, function(rows) {
       moments <- new_pair_moments(kept, some_pairs(pairs, rows))
       own <- column_moments(moments$mean)
       data.frame(
@@ -271,7 +271,7 @@ interval_frame <- function(model, pairs, moments, ends, interval, unknown) {
 interval_ends <- function(kept, pairs, level, stand_ins = NULL,
                           interval = "prediction") {
   kept <- kept_for(kept, interval)
-  by_blocks(pairs, length(kept$noise), function(rows) {
+  by_blocks(kept, pairs, function(rows) {
     part <- bmf_normals(kept, pairs, rows, stand_ins)
     rating_ends(kept, part, level, interval)
   })

@@ -183,9 +183,7 @@ check_bmf_field <- function(x, field, call) {
   if (field %in% bmf_feature_fields) {
     return(check_of_sides(x, field, call))
   }
-  check_number(
-    x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = field, call = call
-  )
+  positive_number(x, field, call)
 }
 
 # One positive number, or two: of users and of items.

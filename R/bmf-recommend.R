@@ -270,7 +270,7 @@ best_unseen <- function(kept, codes, n, at_least) {
 }
 
 probability_at_least <- function(kept, pairs, at_least) {
-  by_blocks(pairs, length(kept$noise), function(rows) {
+  by_blocks(kept, pairs, function(rows) {
     latent <- bmf_normals(kept, pairs, rows)
     below <- rating_below(kept, rep(at_least, length(rows)), latent)[, 2L]
     cbind(1 - below)

@@ -87,8 +87,8 @@ of_category <- function(category, columns, coefficients) {
   )
 }
 
-# list(model, at, category): the model of category k alone, as if it were that
-# of two outcomes, and the places of its columns.
+# list(model, at, category): category k against the first, as a binary model,
+# and the places of its columns.
 category_view <- function(model, k) {
   category <- model_response(model)$levels[[k + 1L]]
   single <- model

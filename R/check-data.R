@@ -47,13 +47,13 @@ check_data_matrix <- function(x, na_action = "fail",
     abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
   }
   check_text(rownames(x), paste0("rownames(", arg, ")"), call)
-  x <- with_column_names(x, arg, call)
+  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
   check_finite_data(x, arg, call)
   drop_missing(x, na_action, arg, call)
 }
 
-# A plain matrix of a matrix of the Matrix package, dense or sparse; what is
-# none of these unchanged.
+# A plain matrix of a matrix of the Matrix package, dense or sparse. Other
+# objects are returned unchanged.
 dense_matrix <- function(x, arg, call) {
   if (!isS4(x) || !methods::is(x, "Matrix")) {
     return(x)
@@ -67,6 +67,12 @@ dense_matrix <- function(x, arg, call) {
     )
   }
   methods::as(x, "matrix")
+}
+
+# A matrix of the Matrix package as a dgCMatrix.
+sparse_columns <- function(x) {
+  x <- methods::as(methods::as(x, "dMatrix"), "generalMatrix")
+  methods::as(x, "CsparseMatrix")
 }
 
 # A data frame of numbers and a matrix of the Matrix package as an R matrix, all
@@ -250,11 +256,6 @@ inform_conversion <- function(what, how = "is taken as plain numbers") {
     sprintf("{lines[%d]}", seq_along(lines)), rep("i", length(lines))
   )
   inform_gibbsite(template, class = "conversion")
-}
-
-with_column_names <- function(x, arg, call = rlang::caller_env()) {
-  colnames(x) <- whole_column_names(colnames(x), ncol(x), arg, call)
-  x
 }
 
 # Returns only the names: setting them in a large matrix would copy it.

@@ -377,13 +377,11 @@ check_vector_length <- function(x, length, length_why, arg, call) {
 
 # A symmetric positive definite d x d matrix of doubles, without names and
 # symmetric to the last bit. A single number is valid when d = 1.
-check_spd_matrix <- function(x, d, d_why = NULL, null_ok = FALSE,
-                             arg = rlang::caller_arg(x),
+check_spd_matrix <- function(x, d, d_why = NULL, arg = rlang::caller_arg(x),
                              call = rlang::caller_env()) {
-  if (null_ok && is.null(x)) return(NULL)
   force(arg)
   if (d == 1 && is_plain_number(x)) x <- matrix(x)
-  check_square(x, d, d_why, null_ok, arg, call)
+  check_square(x, d, d_why, arg, call)
   x <- matrix(as.double(x), d, d)
   check_symmetric(x, arg, call)
   # halves first: their sum cannot overflow
@@ -407,14 +405,14 @@ check_covariance <- function(x, arg, call) {
   checked
 }
 
-check_square <- function(x, d, d_why, null_ok, arg, call) {
+check_square <- function(x, d, d_why, arg, call) {
   why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
   if (length(x) == 0L && !is.null(x)) {
     abort_argument("{.arg {arg}} must not be empty.", call = call)
   }
   if (!is.numeric(x) || !is.matrix(x) || is.object(x)) {
     expected <- paste0("a numeric matrix, ", d, " x ", d, why)
-    abort_expected(x, expected, null_ok, arg, call)
+    abort_expected(x, expected, FALSE, arg, call)
   }
   if (any(dim(x) != d)) {
     abort_argument(

@@ -224,13 +224,17 @@ range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
   paste0(" ", paste(ends, collapse = " and "))
 }
 
+# "row 3 (\"Duster 360\")", "row 3" if it has no other name
+row_words <- function(row, name) {
+  if (is.null(name) || name == as.character(row)) {
+    return(paste("row", row))
+  }
+  paste0("row ", row, " (", quoted(name), ")")
+}
+
 # "row 3 (\"Duster 360\"), column \"mpg\""
 place_words <- function(x, at) {
-  row <- paste("row", at$row)
-  name <- rownames(x)[at$row]
-  if (!is.null(name) && name != as.character(at$row)) {
-    row <- paste0(row, " (", quoted(name), ")")
-  }
+  row <- row_words(at$row, rownames(x)[at$row])
   paste0(row, ", column ", quoted(colnames(x)[at$column]))
 }
 
@@ -273,23 +277,20 @@ abort_elements <- function(wrong, value, arg, rule, call, hint = NULL) {
   }
 }
 
-# "mu = 1.2, tau = 3", "(1.2, 3)"
-state_point_words <- function(point, names = NULL, most = 8L) {
-  shown <- utils::head(seq_along(point), most)
-  values <- vapply(point[shown], format, "", digits = 7)
-  more <- if (length(point) > most) ", ..." else ""
+# "mu = 1.2, tau = 3", "(1.2, 3)": eight coordinates at most
+state_point_words <- function(point, names = NULL, digits = 7) {
+  shown <- utils::head(seq_along(point), 8L)
+  values <- vapply(point[shown], format, "", digits = digits)
+  more <- if (length(point) > 8L) ", ..." else ""
   if (is.null(names)) {
     return(paste0("(", paste(values, collapse = ", "), more, ")"))
   }
   paste0(paste(names[shown], values, sep = " = ", collapse = ", "), more)
 }
 
-# "(mean = 4, log_sd = 0)", eight coordinates at most
+# "(mean = 4, log_sd = 0)"
 point_words <- function(theta) {
-  shown <- utils::head(theta, 8L)
-  words <- paste(names(shown), "=", vapply(shown, format, "", digits = 5))
-  more <- if (length(theta) > 8L) ", ..."
-  paste0("(", paste(words, collapse = ", "), more, ")")
+  paste0("(", state_point_words(theta, names(theta), digits = 5), ")")
 }
 
 # An error for a fit without its data. `arg`: the argument by which the data can

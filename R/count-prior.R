@@ -64,16 +64,12 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
     slope_variance, intercept_variance, group_df, group_scale, slope_mean,
     slope_sd, slope_scale, intercept_mean, intercept_sd, call
   )
-  positive <- function(value, arg) {
-    check_number(
-      value, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg,
-      call = call
-    )
-  }
   structure(
     c(coefficients, list(
-      dispersion_df = positive(dispersion_df, "dispersion_df"),
-      dispersion_scale = positive(dispersion_scale, "dispersion_scale")
+      dispersion_df = positive_number(dispersion_df, "dispersion_df", call),
+      dispersion_scale = positive_number(
+        dispersion_scale, "dispersion_scale", call
+      )
     )),
     class = c("count_prior", "gibbsite_prior")
   )
@@ -105,8 +101,7 @@ complete_count_prior <- function(prior, family, design, bars, call) {
     )
   }
   if (length(bars) > 0L) {
-    groups <- complete_group_fields(prior, bars, call)
-    done[names(groups)] <- groups
+    done <- complete_group_fields(done, prior, bars, call)
   }
   negbinomial <- family == "negbinomial"
   done["dispersion_df"] <- list(if (negbinomial) prior$dispersion_df %||% 2)

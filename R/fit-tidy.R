@@ -101,18 +101,23 @@ fit_summary <- function(fit, variables, probs, arg, call) {
 # sets: the chains of each data set.
 summary_table <- function(draws, probs,
                           sets = list(seq_len(dim(draws)[2]))) {
-  size <- dim(draws)
-  flat <- matrix(draws, size[1] * size[2], size[3])
-  # as posterior's quantile2()
-  quantiles <- t(column_quantiles(flat, probs))
-  colnames(quantiles) <- paste0("q", format_probs(probs))
   measures <- diagnose_sets(draws, sets)
   data.frame(
-    variable = measures$variable, mean = colMeans(flat),
-    sd = column_sds(flat), quantiles,
+    variable = measures$variable, draw_summary(draws, probs),
     mcse_mean = mean_errors_of_sets(draws, sets),
     measures[c("rhat", "ess_bulk", "ess_tail")],
     check.names = FALSE
+  )
+}
+
+# The columns mean, sd and quantiles, a row for each variable of the chains.
+draw_summary <- function(draws, probs) {
+  flat <- matrix(draws, ncol = dim(draws)[3])
+  # as posterior's quantile2()
+  quantiles <- t(column_quantiles(flat, probs))
+  colnames(quantiles) <- paste0("q", format_probs(probs))
+  data.frame(
+    mean = colMeans(flat), sd = column_sds(flat), quantiles, check.names = FALSE
   )
 }
 

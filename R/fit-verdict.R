@@ -243,7 +243,7 @@ explained <- function(table, fit, invariants) {
   table
 }
 
-# Words that make the density itself doubtful, as far as the run has found.
+# Doubts about the density that the run recorded, as sentences.
 # `few`: the chains may only be too short, also where no peak was found.
 density_doubts <- function(fit, few = FALSE) {
   doubts <- fit_part(fit, "run")$doubts
@@ -580,10 +580,7 @@ least_ess <- function(table) {
 # NULL if the chains are hardly better without their first `drop` draws: the
 # effective draws that are left need more draws than all of them do.
 cause_burnin <- function(invariants, table, worst, drop) {
-  limits <- attr(table, "thresholds")
-  later <- invariants[seq(drop + 1, attr(table, "draws")), , , drop = FALSE]
-  after <- convergence_table(later, limits$rhat, limits$ess, limits$inner)
-  more <- if (table_converged(after)) 0 else more_draws(after)
+  more <- more_without(invariants, table, drop)
   if (more < more_draws(table)) {
     arrival <- arrival(invariants)
     rises <- min(arrival$before) > 0
@@ -591,6 +588,14 @@ cause_burnin <- function(invariants, table, worst, drop) {
     list(kind = "burnin", variable = variable, drop = drop, more = more,
          rises = rises)
   }
+}
+
+# The further draws that the chains need without their first `drop` draws.
+more_without <- function(invariants, table, drop) {
+  limits <- attr(table, "thresholds")
+  later <- invariants[seq(drop + 1, attr(table, "draws")), , , drop = FALSE]
+  after <- convergence_table(later, limits$rhat, limits$ess, limits$inner)
+  if (table_converged(after)) 0 else more_draws(after)
 }
 
 # Rank-normalised values (Vehtari et al. 2021, eq. 14).
@@ -650,14 +655,17 @@ climbing_cause <- function(invariants) {
   }
 }
 
+quarters <- function(x) ceiling(4 * seq_len(nrow(x)) / nrow(x))
+
+quarter_means <- function(x) rowsum(x, quarters(x)) / tabulate(quarters(x))
+
 # The chains whose log density rises from quarter to quarter, in the last one by
 # more than twice the spread within it; none of them if another chain is no
 # higher. The spread counts the rise within the quarter: of a steady rise the
 # ratio is 3.5, of a random walk seldom more than 2.
 chains_that_climb <- function(x) {
-  quarter <- ceiling(4 * seq_len(nrow(x)) / nrow(x))
-  means <- rowsum(x, quarter) / tabulate(quarter)
-  spread <- apply(x[quarter == 4, , drop = FALSE], 2, stats::sd)
+  means <- quarter_means(x)
+  spread <- apply(x[quarters(x) == 4, , drop = FALSE], 2, stats::sd)
   climbs <- colSums(diff(means) > 0) == 3 &
     means[4, ] - means[1, ] > 6 * spread & means[4, ] - means[3, ] > 2 * spread
   # draws beyond the range of doubles have no means
@@ -692,14 +700,8 @@ arrival_cause <- function(invariants, table) {
   if (min(arrival$before) == 0 || drop < draws / 50 || drop > draws / 2) {
     return(NULL)
   }
-  limits <- attr(table, "thresholds")
-  after <- convergence_table(
-    invariants[seq(drop + 1, draws), , , drop = FALSE], limits$rhat,
-    limits$ess, limits$inner
-  )
   list(kind = "burnin", variable = arrival$variable, drop = drop,
-       more = if (table_converged(after)) 0 else more_draws(after),
-       rises = TRUE)
+       more = more_without(invariants, table, drop), rises = TRUE)
 }
 
 # ---- Transients and levels --------------------------------------------------
@@ -733,15 +735,8 @@ are_apart <- function(x) {
   weight <- size / variance
   z2 <- sum(weight * (means - stats::weighted.mean(means, weight))^2)
   ncol(x) > 1 && stats::var(means) > mean(variance) / 10 &&
-    stats::var(means) > 6 * quarter_variance(x) &&
+    stats::var(means) > 6 * mean(apply(quarter_means(x), 2, stats::var)) &&
     stats::pchisq(z2, ncol(x) - 1, lower.tail = FALSE) < 1e-4
-}
-
-# The variance of the means over quarters of a chain, averaged over chains.
-quarter_variance <- function(x) {
-  quarter <- ceiling(4 * seq_len(nrow(x)) / nrow(x))
-  means <- rowsum(x, quarter) / tabulate(quarter)
-  mean(apply(means, 2, stats::var))
 }
 
 # Draws that fall into two levels (the split with the largest variance between

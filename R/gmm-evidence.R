@@ -288,8 +288,9 @@ mixture_kernel <- function(model, blocks) {
   k <- model$k
   prior <- model$prior
   q0 <- chol2inv(chol(prior$v0))
-  mu <- matrix(blocks$mu, k)
-  sigma <- lapply(seq_len(k), function(c) one_covariance(blocks, c))
+  at <- parameters_of_row(blocks, 1L)
+  mu <- at$mu
+  sigma <- lapply(seq_len(k), function(c) matrix(at$Sigma[c, , ], blocks$d))
   filled <- draw_allocations(model, blocks, mu, sigma)
   count <- tabulate(filled$z, k)
   cross <- lapply(seq_len(k), function(c) {
@@ -317,17 +318,6 @@ mixture_kernel <- function(model, blocks) {
       cross, function(cross) covariance_form(model, prior$s0 + cross)
     )
   )
-}
-
-one_covariance <- function(blocks, c) {
-  d <- blocks$d
-  out <- matrix(0, d, d)
-  for (i in seq_len(d)) {
-    for (j in seq_len(d)) {
-      out[i, j] <- gmm_covariance(blocks, i, j)[[c]]
-    }
-  }
-  out
 }
 
 # list(z, x): x with its missing entries drawn.

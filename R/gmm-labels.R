@@ -88,9 +88,9 @@ model_notes.gmm_model <- function(model, fit, table) {
   c(empty_line(model, fit), swapped_components_line(model, fit))
 }
 
-# Components whose number belongs to another one in more than 2% of the draws:
-# there it keeps less than a quarter of the points that it keeps in others. At
-# most 250 draws of each chain are looked at.
+# Components whose number belongs to another one in more than 2% of the draws. A
+# draw counts as swapped if the component keeps less than a quarter of its usual
+# share of the pivot's points. At most 250 draws of each chain are looked at.
 swapped_components_line <- function(model, fit) {
   if (!is_numbered(model)) {
     return(NULL)
@@ -432,13 +432,19 @@ draws_k <- function(model) "k" %in% model$columns
 # With an unknown number of components, their numbers differ between draws.
 check_fixed_k <- function(model, what, call) {
   if (draws_k(model)) {
-    abort_argument(
-      c(paste(what, "needs a mixture with a fixed number of components."),
-        i = "{.fn coclustering} and {.fn point_clustering} do not need
-             numbers."),
-      call = call, class = "unknown_k"
+    abort_unknown_k(
+      what, call,
+      "{.fn coclustering} and {.fn point_clustering} do not need numbers."
     )
   }
+}
+
+abort_unknown_k <- function(what, call, hint) {
+  abort_argument(
+    c(paste(what, "needs a mixture with a fixed number of components."),
+      i = hint),
+    call = call, class = "unknown_k"
+  )
 }
 
 count_switches <- function(labels) {

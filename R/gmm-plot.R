@@ -187,11 +187,11 @@ component_names <- function(p, numbers) {
 }
 
 # A single variable without a name is called as in the call of the fit.
-variable_words <- function(fit) {
-  name <- fit_part(fit, "model")$variables[[1L]]
+variable_words <- function(fit, j) {
+  variables <- fit_part(fit, "model")$variables
   given <- stats::getCall(fit)$x
-  if (name != "x") {
-    return(name)
+  if (length(variables) > 1L || variables[[j]] != "x") {
+    return(variables[[j]])
   }
   if (is.call(given) && deparse(given[[1L]])[[1L]] %in% c("$", "[[")) {
     given <- given[[3L]]
@@ -200,7 +200,7 @@ variable_words <- function(fit) {
   # `..1`, which a function passed on, or data written out are no name
   plain <- length(words) == 1L && nchar(words) <= 40L &&
     !grepl("^[.]|\\[|^c[(]", words)
-  if (plain) words else name
+  if (plain) words else "x"
 }
 
 
@@ -236,11 +236,7 @@ density_shown <- function(fit, j, level) {
     band = predict_density(blocks, matrix(at), level),
     parts = parts, component = component[seen],
     certainty = prob[cbind(seq_along(component), component)][seen],
-    xlab = if (length(model$variables) == 1L) {
-      variable_words(fit)
-    } else {
-      model$variables[[j]]
-    }
+    xlab = variable_words(fit, j)
   )
 }
 
@@ -475,11 +471,9 @@ picture_labels <- function(fit, variables, call) {
       rule_key()
     ), x = picture_axis(
       if (chains > 1L) "draw, chain after chain" else "draw"
-    ), y = picture_axis(paste("mean of", if (length(model$variables) == 1L) {
-      variable_words(fit)
-    } else {
-      model$variables[[j]]
-    })), note = c(shown$note, if (outside > 0) {
+    ), y = picture_axis(
+      paste("mean of", variable_words(fit, j))
+    ), note = c(shown$note, if (outside > 0) {
       paste0(counted(outside, "mean"), " outside the axis")
     }), panels = data.frame(
       panel = panels, title = c(

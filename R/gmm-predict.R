@@ -83,10 +83,7 @@ predict_density <- function(blocks, x, level) {
 # observations, so that draws x observations stays below 64 MB.
 summarise_densities <- function(draws, x, level, log_density) {
   probs <- central_tails(level)
-  size <- max(1, floor(8e6 / draws))
-  starts <- seq(1, nrow(x), by = size)
-  parts <- lapply(starts, function(start) {
-    rows <- seq.int(start, min(nrow(x), start + size - 1))
+  parts <- lapply(row_blocks(nrow(x), draws), function(rows) {
     density <- exp(log_density(rows))
     bounds <- column_quantiles(density, probs)
     data.frame(

@@ -303,11 +303,7 @@ unknown_density_shown <- function(fit, j, level, call) {
   x <- x[!is.na(x)]
   at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
   list(
-    x = x, at = at, xlab = if (length(model$variables) == 1L) {
-      variable_words(fit)
-    } else {
-      model$variables[[j]]
-    },
+    x = x, at = at, xlab = variable_words(fit, j),
     band = summarise_densities(nrow(draws), matrix(at), level, function(rows) {
       unknown_log_density(model, draws, matrix(at[rows]), j)
     })

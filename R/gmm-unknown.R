@@ -535,7 +535,7 @@ component_blocks <- function(model, draws) {
 model_invariants.gmm_unknown_model <- function(model, draws) {
   own <- unlabelled_columns(model)
   if (!"components" %in% model$keep) {
-    return(drop_row_names(draws[, own, drop = FALSE]))
+    return(unname_rows(draws[, own, drop = FALSE]))
   }
   columns <- in_blocks(model$columns, c("pi", "mu", "Sigma", "sigma2"))
   moments <- model_invariants.gmm_model(
@@ -543,7 +543,7 @@ model_invariants.gmm_unknown_model <- function(model, draws) {
   )
   kept <- column_parts(colnames(moments))$block %in% c("mean", "cov") |
     colnames(moments) == "weight[1]"
-  drop_row_names(
+  unname_rows(
     cbind(draws[, own, drop = FALSE], moments[, kept, drop = FALSE])
   )
 }
@@ -551,11 +551,6 @@ model_invariants.gmm_unknown_model <- function(model, draws) {
 # The answers are the density, its moments and the occupied components.
 #' @exportS3Method
 model_inner.gmm_unknown_model <- function(model) c("k", "alpha")
-
-drop_row_names <- function(x) {
-  rownames(x) <- NULL
-  x
-}
 
 # Columns that do not depend on the numbering, off-diagonal elements of S0 and
 # missing entries left out.
@@ -676,14 +671,6 @@ tidy.gibbs_gmm_unknown <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
 }
 
 # ---- What needs a fixed k ----------------------------------------------------
-
-abort_unknown_k <- function(what, call, hint = NULL) {
-  abort_argument(
-    c(paste(what, "needs a mixture with a fixed number of components."),
-      i = hint),
-    call = call, class = "unknown_k"
-  )
-}
 
 #' @exportS3Method
 model_unbounded.gmm_unknown_model <- function(model, given, call) {

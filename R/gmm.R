@@ -373,10 +373,8 @@ check_columns <- function(x, arg, call) {
   )
 }
 
-is_unknown <- function(k) inherits(k, "unknown_k")
-
 run_gmm <- function(checked, settings, source, user_call, call) {
-  unknown <- is_unknown(checked$k)
+  unknown <- inherits(checked$k, "unknown_k")
   running <- running_of(
     call, keep_choices = if (unknown) {
       c("components", "z", "x")

@@ -182,8 +182,8 @@ group_mode <- function(log_density, bend, slopes, places, precision, links,
   list(v = v, root = precision(bend(at)$second))
 }
 
-# Whether two elements of v act in one row or, of C, on one that comes earlier:
-# d x d. Other elements of C are 0.
+# links[k, l]: whether C[k, l] can be nonzero: effects k and l share a row, or
+# both are linked to an earlier effect.
 linked_effects <- function(slopes) {
   d <- length(slopes)
   out <- diag(TRUE, d)

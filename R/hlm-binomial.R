@@ -31,8 +31,7 @@ binomial_frame <- function(frame, response) {
 }
 
 hlm_binomial_model <- function(frame, prior, call) {
-  bar <- stats::setNames(list(frame), frame$group_name)
-  parts <- hlm_binomial_parts(bar, prior, call)
+  parts <- hlm_binomial_parts(bar_frames(frame), prior, call)
   prior <- parts$prior
   prior[c("group_df", "group_scale")] <- lapply(
     prior[c("group_df", "group_scale")], `[[`, 1L
@@ -68,9 +67,7 @@ complete_group_prior <- function(prior, frame, layout, call) {
       call = call
     )
   }
-  groups <- complete_group_fields(prior, layout, call)
-  done[names(groups)] <- groups
-  done
+  complete_group_fields(done, prior, layout, call)
 }
 
 hlm_binomial_model_of <- function(frame, prior, design) {

@@ -27,11 +27,6 @@ say_aliased <- function(model) {
   }
 }
 
-# The frames of hlm_design() and hlm_data(): of one bar each.
-bar_frames <- function(frame) {
-  lapply(frame$bars, function(bar) c(frame[names(frame) != "bars"], bar))
-}
-
 hlm_crossed_model_of <- function(frame, priors, layout) {
   n <- sum(rows_used(frame))
   title <- "Hierarchical linear regression"
@@ -496,23 +491,9 @@ stored_deviations <- function(model, draws, f,
 # L of bar f in each draw: draws x q x q, lower triangular.
 stored_factors <- function(model, draws, f) {
   design <- model$layout[[f]]
-  q <- length(design$bar)
-  cor <- array(0, c(nrow(draws), q, q))
-  for (k in seq_len(q)) {
-    cor[, k, k] <- 1
-    for (l in seq_len(k - 1L)) {
-      if (!design$diagonal) {
-        cor[, k, l] <- draws[, match(sprintf("cor[%d,%d,%d]", f, k, l),
-                                     model$columns)]
-      }
-    }
-  }
-  factor <- factor_correlations(cor)
-  for (k in seq_len(q)) {
-    factor[, k, ] <- factor[, k, ] *
-      draws[, match(indexed("sd", f, k), model$columns)]
-  }
-  factor
+  factors_in_columns(
+    draws, model$columns, length(design$bar), design$diagonal, f
+  )
 }
 
 # list(mu, spread): the linear predictor of rows in each draw, draws x rows, and

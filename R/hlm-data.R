@@ -356,9 +356,10 @@ frame_design <- function(terms, frame, contrasts, call) {
   model_matrix(terms, frame, if (length(contrasts) > 0L) contrasts, call)
 }
 
-# The names of the columns of z, of which those of x are the same ones: columns
-# of different terms may have one name ("abc" of `a` and of `ab`), and those of
-# one term other values ("f1" of sums to zero and of indicators).
+# Names for the columns of z. A column that equals one of x gets its name; the
+# others are made unique: columns of different terms may have one name ("abc" of
+# `a` and of `ab`), and those of one term other values ("f1" of sums to zero and
+# of indicators).
 names_beside <- function(z, bar, x, fixed) {
   names <- c(colnames(x), colnames(z))
   of <- c(column_terms(x, fixed), column_terms(z, bar))

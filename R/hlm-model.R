@@ -3,9 +3,16 @@
 
 # frame: of hlm_frame(); keep: NULL or "w".
 hlm_model <- function(frame, prior, keep, call) {
-  bar <- stats::setNames(list(frame), frame$group_name)
-  parts <- hlm_parts(bar, prior, call)
+  parts <- hlm_parts(bar_frames(frame), prior, call)
   hlm_model_of(frame, parts$priors[[1L]], parts$layout[[1L]], keep)
+}
+
+# The frames of hlm_design() and hlm_data(), of one bar each, by its groups.
+bar_frames <- function(frame) {
+  if (is.null(frame$bars)) {
+    return(stats::setNames(list(frame), frame$group_name))
+  }
+  lapply(frame$bars, function(bar) c(frame[names(frame) != "bars"], bar))
 }
 
 # list(layout, priors): of each of `frames`, which have one bar each.

@@ -68,47 +68,38 @@ line_words <- function(fit, term) {
   if (at$term %in% names(fixed_effects(fit))) "fixed effect" else "zero"
 }
 
-# The terms that vary between groups, as plot() names them: with several bars
-# "term | groups".
-group_terms <- function(model) {
+# The terms that vary between groups: the number of the bar, the name of its
+# groups, the term, and how plot() names it: with several bars "term | groups".
+term_table <- function(model) {
   bars <- predictor_bars(model)
-  unlist(Map(function(bar, name) {
-    terms <- bar$design$bar
-    if (length(bars) > 1L) paste(terms, "|", name) else terms
-  }, bars, names(bars)), use.names = FALSE)
+  terms <- lapply(bars, function(bar) bar$design$bar)
+  f <- rep(seq_along(bars), lengths(terms))
+  term <- unlist(terms, use.names = FALSE)
+  name <- names(bars)[f]
+  id <- if (length(bars) > 1L) paste(term, "|", name) else term
+  data.frame(f, name, term, id)
 }
 
-# list(f, term, name, levels) of one of these: the number of its bar.
+group_terms <- function(model) term_table(model)$id
+
+# list(f, name, term, id, levels) of one of these.
 group_term <- function(model, id) {
-  bars <- predictor_bars(model)
-  f <- rep(seq_along(bars), lengths(lapply(bars, function(b) b$design$bar)))[
-    match(id, group_terms(model))
-  ]
-  name <- names(bars)[[f]]
-  levels <- if (is.list(model$levels)) model$levels[[name]] else model$levels
-  list(
-    f = f, name = name, levels = levels,
-    term = if (length(bars) > 1L) {
-      substr(id, 1L, nchar(id) - nchar(name) - 3L)
-    } else {
-      id
-    }
-  )
+  table <- term_table(model)
+  at <- as.list(table[match(id, table$id), ])
+  levels <- model$levels
+  c(at, list(levels = if (is.list(levels)) levels[[at$name]] else levels))
 }
 
 # The rows to predict for a coefficient of groups, by their numbers.
 group_rows <- function(model, term, groups) {
+  table <- term_table(model)
   at <- group_term(model, term)
   only <- function(chosen) {
     matrix(as.double(chosen), length(groups), length(chosen), byrow = TRUE)
   }
-  bars <- predictor_bars(model)
-  of <- rep(seq_along(bars), lengths(lapply(bars, function(b) b$design$bar)))
-  terms <- unlist(lapply(bars, function(b) b$design$bar))
   list(
-    x = only(model$coefficients == at$term),
-    z = only(terms == at$term & of == at$f), group = groups,
-    codes = outer(groups, seq_along(bars) == at$f),
+    x = only(model$coefficients == at$term), z = only(table$id == at$id),
+    group = groups, codes = outer(groups, unique(table$f) == at$f),
     names = at$levels[groups]
   )
 }

@@ -10,31 +10,37 @@
 # list(b, factor, sigma, u): S x p, q x q x S (lower triangular) and S, of a
 # matrix of draws; u: q x J x S, or NULL if the deviations are not stored.
 hlm_draws_in <- function(model, draws) {
-  p <- model$data$p
-  q <- model$data$q
-  column <- function(name) draws[, match(name, model$columns)]
-  cor <- array(0, c(nrow(draws), q, q))
-  for (k in seq_len(q)) {
-    cor[, k, k] <- 1
-    for (l in seq_len(k - 1)) {
-      if (model$data$diagonal == 0) {
-        cor[, k, l] <- column(sprintf("cor[%d,%d]", k, l))
-      }
-    }
-  }
-  factor <- factor_correlations(cor)
-  for (k in seq_len(q)) {
-    factor[, k, ] <- factor[, k, ] * column(indexed("sd", k))
-  }
+  data <- model$data
+  factor <- factors_in_columns(draws, model$columns, data$q, data$diagonal == 1)
   list(
-    b = draws[, seq_len(p), drop = FALSE], factor = aperm(factor, c(2, 3, 1)),
-    sigma = if (model$data$known == 1) {
+    b = draws[, seq_len(data$p), drop = FALSE],
+    factor = aperm(factor, c(2, 3, 1)),
+    sigma = if (data$known == 1) {
       rep(1, nrow(draws))
     } else {
-      column("sigma")
+      draws[, match("sigma", model$columns)]
     },
     u = predictor_stored_deviations(model, draws)
   )
+}
+
+# L of each draw, draws x q x q, lower triangular: of bar f, or with NULL of the
+# only one.
+factors_in_columns <- function(draws, columns, q, diagonal, f = NULL) {
+  column <- function(block, ...) {
+    name <- paste0(block, "[", paste(c(f, ...), collapse = ","), "]")
+    draws[, match(name, columns)]
+  }
+  cor <- array(0, c(nrow(draws), q, q))
+  for (k in seq_len(q)) {
+    cor[, k, k] <- 1
+    for (l in seq_len(if (diagonal) 0 else k - 1)) {
+      cor[, k, l] <- column("cor", k, l)
+    }
+  }
+  factor <- factor_correlations(cor)
+  for (k in seq_len(q)) factor[, k, ] <- factor[, k, ] * column("sd", k)
+  factor
 }
 
 #' @exportS3Method

@@ -94,37 +94,27 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
                       slope_scale = NULL, nu = NULL) {
   call <- rlang::current_env()
   type <- check_choice(type, c("half-t", "inverse-wishart"))
-  positive <- function(x, arg) {
-    check_number(
-      x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
-    )
-  }
-  numbers <- function(x, arg, lower = -Inf) {
-    check_numeric_vector(
-      x, lower = lower, lower_open = TRUE, null_ok = TRUE, arg = arg,
-      call = call
-    )
-  }
-  checked_scale <- function(scale, arg) {
+  checked_scale <- function(scale, arg, call) {
     if (type == "inverse-wishart") {
       scale <- numeric_matrix(scale, arg, call)
     }
     if (is.matrix(scale) && type == "inverse-wishart") {
       check_covariance(scale, arg, call)
     } else {
-      numbers(scale, arg, 0)
+      positive_numbers(scale, arg, call)
     }
   }
   slopes <- check_slope_fields(slope_mean, slope_sd, slope_scale, call)
   structure(
     c(list(
-      type = type, df = each_bar(df, positive, "df", call),
+      type = type, df = each_bar(df, positive_number, "df", call),
       scale = each_bar(scale, checked_scale, "scale", call),
-      nu0 = positive(nu0, "nu0"), sigma0 = positive(sigma0, "sigma0"),
+      nu0 = positive_number(nu0, "nu0", call),
+      sigma0 = positive_number(sigma0, "sigma0", call),
       intercept_mean = check_number(
         intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
       ),
-      intercept_sd = positive(intercept_sd, "intercept_sd"),
+      intercept_sd = positive_number(intercept_sd, "intercept_sd", call),
       nu = check_known_nu(nu, call)
     ), slopes),
     class = c("hlm_prior", "gibbsite_prior")
@@ -135,7 +125,7 @@ hlm_prior <- function(type = c("half-t", "inverse-wishart"), df = NULL,
 # groups.
 each_bar <- function(x, check, arg, call) {
   if (!is.list(x) || is.data.frame(x)) {
-    return(check(x, arg))
+    return(check(x, arg, call))
   }
   if (length(x) == 0L || is.null(names(x)) || any(!nzchar(names(x))) ||
         anyDuplicated(names(x)) > 0L) {
@@ -145,7 +135,9 @@ each_bar <- function(x, check, arg, call) {
       call = call
     )
   }
-  Map(function(one, name) check(one, paste0(arg, "$", name)), x, names(x))
+  Map(function(one, name) {
+    check(one, paste0(arg, "$", name), call)
+  }, x, names(x))
 }
 
 # The prior of one bar; NULL for fields that a list does not name.
@@ -166,9 +158,9 @@ bar_prior <- function(prior, name, names, call, fields = c("df", "scale")) {
   prior
 }
 
-# list(group_df, group_scale), each by bar, with the defaults filled in. layout:
-# of hlm_design() by the names of the bars.
-complete_group_fields <- function(prior, layout, call) {
+# `done` with group_df and group_scale of `prior`, each by bar, with the
+# defaults filled in. layout: of hlm_design() by the names of the bars.
+complete_group_fields <- function(done, prior, layout, call) {
   fields <- c("group_df", "group_scale")
   bars <- Map(function(design, name) {
     own <- bar_prior(prior, name, names(layout), call, fields)
@@ -180,9 +172,8 @@ complete_group_fields <- function(prior, layout, call) {
       )
     )
   }, layout, names(layout))
-  stats::setNames(
-    lapply(fields, function(field) lapply(bars, `[[`, field)), fields
-  )
+  done[fields] <- lapply(fields, function(field) lapply(bars, `[[`, field))
+  done
 }
 
 # A line for each bar of a list.

@@ -148,7 +148,7 @@ check_laplace <- function(fit, arg = "fit", call = rlang::caller_env()) {
   check_fit_of(fit, c("laplace_logistic", "gibbsite_laplace"), arg, call)
 }
 
-# With all that is printed: elements can be changed by hand.
+# Whether x has every element that print() reads; a user may have changed them.
 is_importance_check <- function(x) {
   parts <- unclass(x)
   numbers <- c(

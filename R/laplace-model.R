@@ -110,14 +110,12 @@ log_normal_constant <- function(model) {
   -nrow(factor) / 2 * log(2 * pi) + sum(log(diag(factor)))
 }
 
-# The burn-in of a corrected chain; independent draws need none.
-laplace_burnin <- function(correct) if (correct == "importance") 20 else 0
-
-# The running arguments that make sense for a Laplace approximation.
+# The running arguments that make sense for a Laplace approximation. Independent
+# draws need no burn-in, a corrected chain does.
 laplace_running <- function(correct, draws, call) {
   running_of(
     call, draws = check_count(draws, max = .Machine$integer.max, call = call),
-    burnin = laplace_burnin(correct), keep_choices = character()
+    burnin = if (correct == "importance") 20 else 0, keep_choices = character()
   )
 }
 

@@ -205,18 +205,11 @@ summary.gibbsite_laplace <- function(object, variables = NULL,
 }
 
 laplace_table <- function(model, draws, probs, corrected) {
-  size <- dim(draws)
   chosen <- dimnames(draws)$variable
-  flat <- matrix(draws, size[[1L]] * size[[2L]], size[[3L]])
-  quantiles <- t(column_quantiles(flat, probs))
-  quantiles <- matrix(
-    quantiles, size[[3L]], length(probs),
-    dimnames = list(NULL, paste0("q", format_probs(probs)))
-  )
   table <- data.frame(
     variable = chosen, map = unname(laplace_mode(model)[chosen]),
-    map_sd = unname(laplace_sd(model)[chosen]), mean = colMeans(flat),
-    sd = column_sds(flat), quantiles, check.names = FALSE
+    map_sd = unname(laplace_sd(model)[chosen]), draw_summary(draws, probs),
+    check.names = FALSE
   )
   if (corrected) {
     measures <- diagnose(draws)[c("rhat", "ess_bulk", "ess_tail")]

@@ -103,17 +103,12 @@ lm_model_of <- function(frame, prior, design, keep) {
   data <- lm_data(frame, prior, design, keep)
   nig <- prior$type == "nig"
   n <- sum(rows_used(frame))
-  missing <- sum(is.na(frame$y))
   new_model(
     "lm_model",
     name = "gibbs_lm",
     title = "Linear regression",
     headline = paste0(
-      "Linear regression: ", counted(length(design$columns), "coefficient"),
-      ", ", counted(n, "observation"),
-      if (missing > 0) {
-        paste0(", ", counted(missing, "missing response"))
-      },
+      lm_headline("Linear regression", design, n, frame),
       if (nig) "; independent draws of the conjugate posterior"
     ),
     data = data, gram = lm_gram(data), data_part = "frame", prior = prior,
@@ -126,16 +121,27 @@ lm_model_of <- function(frame, prior, design, keep) {
     cures = if (prior$type == "horseshoe") {
       "Try a smaller scale of the slopes, `lm_prior(tau = )`: see ?lm_prior."
     } else {
-      paste(
-        "Try a prior of the precisions with larger shapes,",
-        "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
-      )
+      lm_cures
     },
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
     design = lm_design_of(frame), frame = frame
   )
 }
+
+lm_headline <- function(title, design, n, frame) {
+  missing <- sum(is.na(frame$y))
+  paste0(
+    title, ": ", counted(length(design$columns), "coefficient"), ", ",
+    counted(n, "observation"),
+    if (missing > 0) paste0(", ", counted(missing, "missing response"))
+  )
+}
+
+lm_cures <- paste(
+  "Try a prior of the precisions with larger shapes,",
+  "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
+)
 
 # Z'VZ of the horseshoe with as many directions as slopes (lm.h: B'B), which
 # the sweeps would otherwise compute at the start of each segment.
@@ -218,16 +224,13 @@ model_start.lm_model <- function(model, init) {
     return(lm_state(model, tau^-2, beta))
   }
   r <- length(data$estimate)
+  e <- data$eigenvalue
+  # each estimate as far as the data determine it
+  squares <- sum(data$estimate^2 * (e / (e + 1))^2)
   lambda <- init$lambda %||% (
-    spread[[1L]] * (data$a + r / 2) / (data$b + shrunken_squares(data) / 2)
+    spread[[1L]] * (data$a + r / 2) / (data$b + squares / 2)
   )
   lm_state(model, lambda, beta)
-}
-
-# The sum of squares of the estimates, each as far as the data determine it.
-shrunken_squares <- function(data) {
-  e <- data$eigenvalue
-  sum(data$estimate^2 * (e / (e + 1))^2)
 }
 
 #' @exportS3Method
@@ -412,15 +415,9 @@ model_density.lm_model <- function(model) {
   if (prior$type == "horseshoe") {
     return(NULL)
   }
-  p <- length(model$coefficients)
   scales <- c("sigma", precision_column(prior$type))
-  lower <- c(rep(-Inf, p), rep(0, length(scales)))
   list(
-    columns = c(model$coefficients, scales),
-    spec = list(
-      lower = lower, upper = rep(Inf, length(lower)),
-      map = as.integer(is.finite(lower))
-    ),
+    columns = c(model$coefficients, scales), spec = lm_spec(model, scales),
     log_joint = function(x) {
       at <- lm_point(model, x)
       lm_log_likelihood(model, at) + lm_log_prior(model, at)
@@ -434,9 +431,21 @@ model_density.lm_model <- function(model) {
         1 / sqrt(at$beta * (row$weights %||% 1)), log = TRUE
       )
     },
-    proper = length(model$layout$intercept) == 0L ||
-      is.finite(prior$intercept_sd)
+    proper = lm_is_proper(model)
   )
+}
+
+# The bounds of the coefficients and of scales above 0.
+lm_spec <- function(model, scales) {
+  lower <- rep(c(-Inf, 0), c(length(model$coefficients), length(scales)))
+  list(
+    lower = lower, upper = rep(Inf, length(lower)),
+    map = as.integer(is.finite(lower))
+  )
+}
+
+lm_is_proper <- function(model) {
+  length(model$layout$intercept) == 0L || is.finite(model$prior$intercept_sd)
 }
 
 # list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes less

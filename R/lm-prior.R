@@ -149,25 +149,22 @@ lm_prior <- function(type = c("hierarchical", "nig", "horseshoe"),
                      slope_mean = NULL, slope_sd = NULL, slope_scale = NULL,
                      nu = NULL, relevant = NULL) {
   call <- rlang::current_env()
-  positive <- function(x, arg, infinite_ok = FALSE) {
-    check_number(
-      x, lower = 0, lower_open = TRUE, null_ok = TRUE,
-      infinite_ok = infinite_ok, arg = arg, call = call
-    )
-  }
   type <- check_choice(type, c("hierarchical", "nig", "horseshoe"))
   prior <- list(
-    type = type, slope_shape = positive(slope_shape, "slope_shape"),
-    slope_rate = positive(slope_rate, "slope_rate"),
-    noise_shape = positive(noise_shape, "noise_shape"),
-    noise_rate = positive(noise_rate, "noise_rate"),
-    lambda = positive(lambda, "lambda"), tau = positive(tau, "tau"),
+    type = type,
+    slope_shape = positive_number(slope_shape, "slope_shape", call),
+    slope_rate = positive_number(slope_rate, "slope_rate", call),
+    noise_shape = positive_number(noise_shape, "noise_shape", call),
+    noise_rate = positive_number(noise_rate, "noise_rate", call),
+    lambda = positive_number(lambda, "lambda", call),
+    tau = positive_number(tau, "tau", call),
     scale = check_slope_numbers(scale, "scale", call, 0),
     intercept_mean = check_number(
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
-    intercept_sd = positive(intercept_sd, "intercept_sd", infinite_ok = TRUE),
-    nu = check_known_nu(nu, call), relevant = positive(relevant, "relevant")
+    intercept_sd = positive_number(intercept_sd, "intercept_sd", call, TRUE),
+    nu = check_known_nu(nu, call),
+    relevant = positive_number(relevant, "relevant", call)
   )
   prior <- c(
     prior, check_slope_fields(slope_mean, slope_sd, slope_scale, call)

@@ -112,13 +112,6 @@ check_coefficient_fields <- function(slope_variance, intercept_variance,
                                      group_df, group_scale, slope_mean,
                                      slope_sd, slope_scale, intercept_mean,
                                      intercept_sd, call) {
-  positive <- function(check) {
-    function(x, arg) {
-      check(
-        x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
-      )
-    }
-  }
   slope_variance <- check_prior_variance(slope_variance, call)
   slopes <- check_slope_fields(
     slope_mean, slope_sd, slope_scale, call, infinite_ok = TRUE
@@ -132,20 +125,16 @@ check_coefficient_fields <- function(slope_variance, intercept_variance,
   )
   c(list(
     slope_variance = slope_variance,
-    intercept_variance = check_number(
-      intercept_variance, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
-      null_ok = TRUE, arg = "intercept_variance", call = call
+    intercept_variance = positive_number(
+      intercept_variance, "intercept_variance", call, infinite_ok = TRUE
     ),
-    group_df = each_bar(group_df, positive(check_number), "group_df", call),
-    group_scale = each_bar(
-      group_scale, positive(check_numeric_vector), "group_scale", call
-    ),
+    group_df = each_bar(group_df, positive_number, "group_df", call),
+    group_scale = each_bar(group_scale, positive_numbers, "group_scale", call),
     intercept_mean = check_number(
       intercept_mean, null_ok = TRUE, arg = "intercept_mean", call = call
     ),
-    intercept_sd = check_number(
-      intercept_sd, lower = 0, lower_open = TRUE, infinite_ok = TRUE,
-      null_ok = TRUE, arg = "intercept_sd", call = call
+    intercept_sd = positive_number(
+      intercept_sd, "intercept_sd", call, infinite_ok = TRUE
     )
   ), slopes)
 }
@@ -173,8 +162,7 @@ complete_latent_prior <- function(prior, design, layout, call) {
     )
   }
   if (length(layout) > 0L) {
-    groups <- complete_group_fields(prior, layout, call)
-    done[names(groups)] <- groups
+    done <- complete_group_fields(done, prior, layout, call)
   }
   done
 }

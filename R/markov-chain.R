@@ -302,11 +302,7 @@ check_transition_table <- function(x, arg, call) {
 is_sparse <- function(p) inherits(p, "dgCMatrix")
 
 # A dgCMatrix without stored zeros.
-by_columns <- function(x) {
-  x <- methods::as(x, "dMatrix")
-  x <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
-  Matrix::drop0(x)
-}
+by_columns <- function(x) Matrix::drop0(sparse_columns(x))
 
 stored_values <- function(p) if (is_sparse(p)) p@x else p
 

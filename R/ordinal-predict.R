@@ -83,7 +83,7 @@ predict.gibbsite_categories <- function(object, newdata = NULL, type = NULL,
   } else {
     shares
   }
-  if (is.null(newdata)) as_excluded_rows(model, out) else out
+  if (is.null(newdata)) as_excluded(model, out) else out
 }
 
 check_category_interval <- function(interval, response, call) {
@@ -233,18 +233,6 @@ most_probable <- function(model, shares) {
   out <- as_outcome(list(response = response), code)
   if (!is.null(rownames(shares))) names(out) <- rownames(shares)
   out
-}
-
-# Rows that na_action = "exclude" left out are NA.
-as_excluded_rows <- function(model, x) {
-  if (is.factor(x)) {
-    action <- model$frame$na.action
-    codes <- stats::napredict(action, stats::setNames(as.integer(x), names(x)))
-    out <- factor(levels(x)[codes], levels = levels(x), ordered = is.ordered(x))
-    names(out) <- names(codes)
-    return(out)
-  }
-  stats::napredict(model$frame$na.action, x)
 }
 
 #' @rdname predict.gibbsite_categories

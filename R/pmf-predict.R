@@ -65,7 +65,7 @@ predict.gibbs_pmf <- function(object, newdata = NULL,
 
 # expected(kept, user, item): draws x pairs.
 predict_counts <- function(kept, pairs, interval, level, expected) {
-  answers <- by_blocks(pairs, length(kept$noise), function(rows) {
+  answers <- by_blocks(kept, pairs, function(rows) {
     mean <- expected(kept, pairs$user[rows], pairs$item[rows])
     count_answers(mean, interval, level)
   })

@@ -109,6 +109,20 @@ with_defaults <- function(prior, ...) {
   prior
 }
 
+# A field that is a number above 0, or NULL.
+positive_number <- function(x, arg, call, infinite_ok = FALSE) {
+  check_number(
+    x, lower = 0, lower_open = TRUE, null_ok = TRUE, infinite_ok = infinite_ok,
+    arg = arg, call = call
+  )
+}
+
+positive_numbers <- function(x, arg, call) {
+  check_numeric_vector(
+    x, lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+  )
+}
+
 # ---- The coefficients of a regression ----------------------------------------
 
 # What the priors of all regressions have for each coefficient: the mean and the

@@ -590,7 +590,7 @@ say_negative_ids <- function(ratings, arg) {
     if (is.numeric(ids) && any(ids < 0) && any(ids > 0)) {
       below <- ids[ids < 0]
       count <- sum(rated[ids < 0])
-      shown <- few_words(id_text(below))
+      shown <- few_words(format(below, scientific = FALSE, trim = TRUE))
       inform_gibbsite(
         c(
           i = "{count} rating{?s} of {.arg {arg}} {cli::qty(count)}{?has/have} a
@@ -604,8 +604,6 @@ say_negative_ids <- function(ratings, arg) {
     }
   }
 }
-
-id_text <- function(ids) format(ids, scientific = FALSE, trim = TRUE)
 
 # Columns whose names are those of another role.
 say_roles <- function(names, arg) {

@@ -105,8 +105,8 @@ within_sentence <- function(title) {
   if (startsWith(title, "Poisson")) title else tolower(title)
 }
 
-# What C reads of the fixed effects in each bar, as core/hlm/hlm.h describes:
-# in their own units, with a known variance of the latent responses.
+# What C reads of the fixed effects in each bar, as core/hlm/hlm.h describes.
+# Coefficients are not rescaled; the latent variance is fixed at 1.
 bar_fixed_effects <- function(mean, precision) {
   p <- length(mean)
   list(

@@ -66,10 +66,7 @@ column_of <- function(x, j) {
 abort_wild <- function(v, column, rows, call) {
   at <- which(!is.finite(v))[[1L]]
   given <- v[[at]]
-  place <- paste("row", at)
-  if (!is.null(rows) && rows[[at]] != as.character(at)) {
-    place <- paste0(place, " (", quoted(rows[[at]]), ")")
-  }
+  place <- row_words(at, rows[at])
   abort_argument(
     "The predictors must be finite: {place}, column {.val {column}} is
      {given}.",
@@ -719,12 +716,7 @@ check_frame_columns <- function(frame, words, call) {
 }
 
 frame_place <- function(frame, row, column) {
-  label <- row.names(frame)[[row]]
-  words <- paste("row", row)
-  if (label != as.character(row)) {
-    words <- paste0(words, " (", quoted(label), ")")
-  }
-  paste0(words, ", ", column)
+  paste0(row_words(row, row.names(frame)[[row]]), ", ", column)
 }
 
 # Whether values are missing, rows x columns of a frame.
@@ -933,10 +925,7 @@ as_design <- function(x, call, arg = "x") {
   check_not_64_bit(x, paste0("`", arg, "`"), call)
   check_sparse(x, arg, call)
   if (inherits(x, "Matrix")) {
-    if (!inherits(x, "dgCMatrix")) {
-      x <- methods::as(methods::as(methods::as(
-        x, "dMatrix"), "generalMatrix"), "CsparseMatrix")
-    }
+    if (!inherits(x, "dgCMatrix")) x <- sparse_columns(x)
     check_text(colnames(x), paste0("names of ", arg), call)
   } else if (is.data.frame(x)) {
     x <- matrix_from_data_frame(x, arg, call)

@@ -266,8 +266,8 @@ errors_log_lik <- function(frame, mean, beta) {
 }
 
 # The model with other responses: one for each row of the fit's data.
-# what: the model in words.  remake(frame, response): its parts, made from a
-# frame with other responses, of read(data).
+# what: the model in words. read(data) checks the new responses; remake(frame,
+# response) builds the model from the frame that has them.
 with_responses <- function(model, data, what, remake, call,
                            read = function(y) {
                              as_measurements(y, "data", call)

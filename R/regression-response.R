@@ -487,13 +487,11 @@ as_class <- function(model, probability, call) {
   response <- model_design(model)$response
   check_single_outcomes(response, call)
   success <- probability > 0.5
-  switch(response$kind,
-    factor = factor(
-      response$levels[1L + success], levels = response$levels
-    ),
-    logical = success,
-    as.numeric(success)
-  )
+  # with the names of the rows
+  if (identical(response$kind, "logical")) {
+    return(success)
+  }
+  as_outcome(list(response = response), as.numeric(success))
 }
 
 check_single_outcomes <- function(response, call) {

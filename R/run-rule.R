@@ -14,8 +14,8 @@ leg_end <- function(common, rule, goal) {
 # "go on"; `vain`, for a rule that gives up a run which will not converge;
 # `suspect`, a quantity that has not converged, and the table of it, for
 # the words of a run that goes on. Draws before the last new beginning are not
-# judged. `suspect`: that of the check before. It is often still the one that
-# fails, and one quantity that fails is enough.
+# judged. `suspect`: the quantity that failed the previous check. It is tested
+# first, because one failure settles the check.
 rule_verdict <- function(job, rule, common, suspect) {
   first <- draws_dropped(job)
   if (!is_checked(rule, common) || common <= first) {

@@ -118,7 +118,7 @@ matrix_order <- function(x) if (is.matrix(x)) nrow(x) else 1L
 factor_covariance <- function(cov, call) {
   d <- matrix_order(cov)
   if (d == 1L && is_plain_number(cov)) cov <- matrix(cov)
-  check_square(cov, d, NULL, FALSE, "cov", call)
+  check_square(cov, d, NULL, "cov", call)
   cov <- matrix(as.double(cov), d)
   check_symmetric(cov, "cov", call)
   cov <- cov / 2 + t(cov) / 2

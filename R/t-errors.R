@@ -166,23 +166,15 @@ model_check_init.t_errors_model <- function(model, init, where, call) {
 
 #' @exportS3Method
 model_init_from_state.t_errors_model <- function(model, state) {
-  covariances <- state_covariances(model, state)
   c(
     list(sigma = state$sigma), if (is.null(model$prior$nu)) state["nu"],
     if (length(state$lambda) > 0L) state["lambda"],
     if (inherits(model, "hlm_crossed_model")) {
-      list(Sigma = stats::setNames(covariances, names(model$layout)))
-    } else if (length(covariances) > 0L) {
-      list(Sigma = covariances[[1L]])
+      list(Sigma = crossed_covariances(model, state))
+    } else if (inherits(model, "hlm_model")) {
+      list(Sigma = state_covariance(model, state))
     }
   )
-}
-
-# Sigma of each bar.
-state_covariances <- function(model, state) {
-  q <- vapply(bars_with_terms(model), `[[`, 0, "q")
-  factors <- split(state$factor, rep(seq_along(q), q^2))
-  unname(Map(function(factor, q) tcrossprod(matrix(factor, q)), factors, q))
 }
 
 #' @exportS3Method
@@ -396,17 +388,12 @@ lm_t_model <- function(parts, prior, keep, call) {
 
 lm_t_model_of <- function(frame, prior, design) {
   n <- sum(rows_used(frame))
-  missing <- sum(is.na(frame$y))
   title <- errors_title("Linear regression", prior)
   new_model(
     c("lm_t_model", "t_errors_model", "lm_model"),
     name = "gibbs_lm",
     title = title,
-    headline = paste0(
-      title, ": ", counted(length(design$columns), "coefficient"), ", ",
-      counted(n, "observation"),
-      if (missing > 0) paste0(", ", counted(missing, "missing response"))
-    ),
+    headline = lm_headline(title, design, n, frame),
     data = lm_t_data(frame, prior, design), data_part = "frame", prior = prior,
     nobs = n,
     columns = with_nu_column(
@@ -416,11 +403,7 @@ lm_t_model_of <- function(frame, prior, design) {
       ),
       prior
     ),
-    cures = paste(
-      "Try a prior of the precisions with larger shapes,",
-      "`lm_prior(slope_shape = , noise_shape = )`: see ?lm_prior."
-    ),
-    coefficients = design$columns, layout = design,
+    cures = lm_cures, coefficients = design$columns, layout = design,
     design = c(lm_design_of(frame), list(errors = "t")), frame = frame
   )
 }
@@ -484,7 +467,6 @@ model_density.lm_t_model <- function(model) {
   prior <- model$prior
   p <- length(model$coefficients)
   scales <- setdiff(model$columns, c(model$coefficients, "log_lik"))
-  lower <- c(rep(-Inf, p), rep(0, length(scales)))
   columns <- c(model$coefficients, scales)
   point <- function(x) {
     each <- function(name, default) {
@@ -502,11 +484,7 @@ model_density.lm_t_model <- function(model) {
     response_log_lik(t_response(prior$nu), eta, frame, at$scale)
   }
   list(
-    columns = columns,
-    spec = list(
-      lower = lower, upper = rep(Inf, length(lower)),
-      map = as.integer(is.finite(lower))
-    ),
+    columns = columns, spec = lm_spec(model, scales),
     log_joint = function(x) {
       at <- point(x)
       frame <- frame_rows(model$frame, which(rows_used(model$frame)))
@@ -529,8 +507,7 @@ model_density.lm_t_model <- function(model) {
       frame <- model$frame
       log_lik(point(x), frame_rows(frame, which(rows_used(frame))[[i]]))[, 1L]
     },
-    proper = length(model$layout$intercept) == 0L ||
-      is.finite(prior$intercept_sd)
+    proper = lm_is_proper(model)
   )
 }
 
@@ -541,18 +518,12 @@ model_density.lm_t_model <- function(model) {
 
 hlm_t_model <- function(frame, prior, call) {
   check_none_taken(intersect("nu", colnames(frame$x)), call)
-  crossed <- !is.null(frame$bars)
-  frames <- if (crossed) {
-    bar_frames(frame)
-  } else {
-    stats::setNames(list(frame), frame$group_name)
-  }
-  parts <- hlm_parts(frames, prior, call)
+  parts <- hlm_parts(bar_frames(frame), prior, call)
   priors <- lapply(parts$priors, function(own) {
     own$errors <- "t"
     own
   })
-  if (!crossed) {
+  if (is.null(frame$bars)) {
     return(hlm_t_model_of(frame, priors, parts$layout))
   }
   model <- hlm_crossed_t_model_of(frame, priors, parts$layout)
@@ -674,8 +645,9 @@ model_fold.t_errors_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
     used <- rows_used(rest)
     # the prior of the intercept is at the means of the rows that are used
-    frames <- if (is.null(rest$bars)) list(rest) else bar_frames(rest)
-    layout <- lapply(frames, hlm_design, used, rest$weights[used], NULL)
+    layout <- lapply(
+      bar_frames(rest), hlm_design, used, rest$weights[used], NULL
+    )
     hlm_t_model_again(model, rest, layout)
   })
 }

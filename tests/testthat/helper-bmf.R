@@ -43,7 +43,7 @@ new_pairs <- function(made) {
 raw_draws <- function(fit) {
   model <- attr(fit, "model")
   unlist(lapply(attr(fit, "chains"), function(chain) {
-    lapply(seq_along(gibbsite:::bmf_kept(model, chain$state)), function(j) {
+    lapply(seq_along(gibbsite:::bmf_kept(chain$state)), function(j) {
       gibbsite:::bmf_kept_draw(model, chain$state, j)
     })
   }), recursive = FALSE)

@@ -612,7 +612,7 @@ calibrated <- function(prior, replications, rank = 2) {
     run <- gibbsite:::model_sweeps(
       model, gibbsite:::model_start(model, NULL), 600, control
     )
-    places <- seq_along(gibbsite:::bmf_kept(model, run$state))
+    places <- seq_along(gibbsite:::bmf_kept(run$state))
     kept <- list(
       model = model, states = list(run$state), which = list(places),
       chain = rep(1, length(places)), noise = vapply(places, function(j) {

@@ -278,7 +278,6 @@ test_that("covariances are symmetric and positive definite", {
   s <- matrix(c(2, 1, 1, 2), 2, dimnames = list(c("a", "b"), NULL))
   expect_identical(check_spd_matrix(s, 2), matrix(c(2, 1, 1, 2), 2))
   expect_identical(check_spd_matrix(3L, 1), matrix(3))
-  expect_null(check_spd_matrix(NULL, 2, null_ok = TRUE))
   # rounding errors of either half are made one
   noisy <- s + matrix(c(0, 1e-16, 0, 0), 2)
   expect_identical(check_spd_matrix(noisy, 2), t(check_spd_matrix(noisy, 2)))
@@ -295,7 +294,7 @@ test_that("covariances are symmetric and positive definite", {
     spd(d = 2)(matrix(c(1, 0.3, 0.5, 1), 2))
     spd(d = 2)(diag(c(1, -1)))
     spd(d = 2)(matrix(0, 2, 2))
-    spd(d = 2, null_ok = TRUE)(faithful)
+    spd(d = 2)(faithful)
   })
   # zero up to rounding, whose value differs between machines
   expect_error(spd(d = 2)(matrix(1, 2, 2)), "positive definite")

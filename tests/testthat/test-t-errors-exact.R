@@ -149,7 +149,8 @@ t_joint_quantities <- function(model, state) {
   y <- data$response$y
   b <- state$b
   far <- abs(y) > 2
-  covariances <- gibbsite:::state_covariances(model, state)
+  covariances <- gibbsite:::model_init_from_state(model, state)$Sigma
+  if (is.matrix(covariances)) covariances <- list(covariances)
   c(
     log_sigma = log(state$sigma), log_nu = log(state$nu),
     log_lambda = if (length(state$lambda) > 0) log(state$lambda),
