@@ -387,7 +387,8 @@ half_steps <- function(density, at, step, call) {
 # Checks whether the given derivatives are those of the density: along the axes
 # of the ellipsoid of Sigma, in units of standard deviations, the first
 # derivative must be 0 and the second -1. They are computed by differences over
-# 0.02 standard deviations.
+# 0.02 standard deviations. Without a Hessian the second derivatives are those
+# of the gradient.
 check_derivatives <- function(density, at, factor, call) {
   if (is.null(density$gradient) && is.null(density$hessian)) {
     return(invisible())
@@ -403,18 +404,20 @@ check_derivatives <- function(density, at, factor, call) {
     second <- (up - 2 * at$value + down) / size^2
     wrong <- c(
       gradient = !is.null(density$gradient) && !(abs(first) < 0.05 + noise),
-      hessian = !is.null(density$hessian) && !(abs(second + 1) < 0.1 + noise)
+      hessian = !(abs(second + 1) < 0.1 + noise)
     )
     if (any(wrong)) {
-      what <- names(wrong)[wrong][[1L]]
+      what <- if (is.null(density$hessian)) "gradient" else {
+        names(wrong)[wrong][[1L]]
+      }
       point <- point_words(stats::setNames(at$theta, density$names))
       abort_numeric(
         c("{.arg {what}} is not that of {.arg log_density} at {point}.",
-          x = if (what == "gradient") {
+          x = if (wrong[["gradient"]]) {
             "It is 0 there, but the density is not at its highest."
           } else {
-            "Differences of the log density are {format(-second, digits = 3)}
-             times as large."
+            "Second differences of the log density are
+             {format(-second, digits = 3)} times as large."
           },
           i = "Leave {.arg {what}} out to have it computed."),
         call = call, class = "derivative", point = at$theta
@@ -454,7 +457,11 @@ abort_indefinite <- function(density, theta, hessian, call) {
            {.val {main}}.",
       i = "There the density is flat, still rises or ends: it may have a ridge,
            a saddle, an edge or no maximum. Try another {.arg init}, other
-           parameters, or a proper prior."),
+           parameters, or a proper prior.",
+      i = if (!is.null(density$gradient) || !is.null(density$hessian)) {
+        "Or {.arg gradient} or {.arg hessian} is not that of
+         {.arg log_density}."
+      }),
     call = call, class = "indefinite", point = theta
   )
 }

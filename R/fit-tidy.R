@@ -127,11 +127,6 @@ format_probs <- function(probs) {
 
 #' @export
 print.gibbsite_summary <- function(x, n = NULL, ...) {
-  n <- if (is.null(n)) {
-    min(40, attr(x, "leading"), nrow(x))
-  } else {
-    check_rows_shown(n)
-  }
   convergence <- attr(x, "convergence")
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "mean", "sd", "mcse_mean", "rhat", "ess_bulk",
@@ -139,6 +134,11 @@ print.gibbsite_summary <- function(x, n = NULL, ...) {
   if (!is.data.frame(convergence) || !is.character(attr(x, "headline")) ||
         !all(needed %in% names(x))) {
     return(invisible(print(as.data.frame(x), ...)))
+  }
+  n <- if (is.null(n)) {
+    min(40, attr(x, "leading"), nrow(x))
+  } else {
+    check_rows_shown(n)
   }
   write_lines(c(attr(x, "headline"), attr(x, "length"), ""))
   whole <- x

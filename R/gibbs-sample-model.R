@@ -559,7 +559,7 @@ check_extra_arguments <- function(arguments, conditionals, call) {
     abort_argument(
       c("There is no argument {.arg {unknown[1]}}, neither of {.fn gibbs_sample}
          nor of a conditional.",
-        i = foreign_hint(unknown[[1L]], names(formals(gibbs_sample)))),
+        i = foreign_hint(unknown[[1L]], names(frame_formals(call)))),
       call = call
     )
   }

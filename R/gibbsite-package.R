@@ -14,14 +14,18 @@
 #' | a numeric response and predictors | [gibbs_lm()] |
 #' | the same, in groups or repeated | [gibbs_hlm()] |
 #' | a response of yes and no | [gibbs_logistic()], [laplace_logistic()] |
+#' | counts and predictors | [gibbs_count()] |
+#' | categories, with an order or without | [gibbs_ordinal()], [gibbs_categorical()] |
 #' | ratings of items by users | [gibbs_bmf()] |
+#' | counts of items by users | [gibbs_pmf()] |
 #' | texts | [gibbs_lda()] |
 #' | a density of your own | [mh_sample()], [laplace()] |
 #' | conditionals of your own | [gibbs_sample()], [mh_step()] |
 #'
 #' The arguments that the samplers share are on one page, [running]. Priors:
 #' [gmm_prior()], [lm_prior()], [hlm_prior()], [logistic_prior()],
-#' [bmf_prior], [lda_prior()]; what a prior predicts: [prior_predict()].
+#' [count_prior()], [ordinal_prior()], [bmf_prior], [pmf_prior()],
+#' [lda_prior()]; what a prior predicts: [prior_predict()].
 #'
 #' @section Check:
 #' [converged()], [convergence()], [plot.gibbsite_fit()] with
@@ -193,7 +197,7 @@ coda::as.mcmc.list
 #' | `lme4::lmer()` | [gibbs_hlm()] with the same formula |
 #' | `lme4::glmer(family = binomial)` | [gibbs_logistic()] with the same formula |
 #' | `lme4::fixef()`, `ranef()`, `VarCorr()` | the same, see [fixef.gibbsite_regression()] |
-#' | `rstanarm::stan_glm()`, `stan_glmer()`, `brms::brm()` | [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()] |
+#' | `rstanarm::stan_glm()`, `stan_glmer()`, `brms::brm()` | [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()], [gibbs_categorical()] |
 #' | `MCMCpack::MCMCregress()`, `MCMClogit()` | [gibbs_lm()], [gibbs_logistic()] |
 #' | `mclust::Mclust(x, 3)` | [gibbs_gmm()]: `gibbs_gmm(x, 3)` |
 #' | `mclust::Mclust(x)` | `gibbs_gmm(x, "unknown")`, see [unknown_k()] |

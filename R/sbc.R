@@ -34,8 +34,10 @@
 #' [extend()] adds simulations; with `checkpoint`, [resume()] goes on after a
 #' crash.
 #'
-#' @param model A call of a sampler, such as `gibbs_lm(mpg ~ wt, mtcars)`, or a
-#'   fit.
+#' @param model A call of a sampler, such as `gibbs_lm(mpg ~ wt, mtcars,
+#'   lm_prior("nig", noise_shape = 3, noise_rate = 20))`, or a fit. Its prior
+#'   must say what size the parameters have: data drawn from a vague one are too
+#'   large.
 #' @param n Whole number from 1 to 1e8 (default 400): how many simulations. They
 #'   are divided among the chains, and rounded up.
 #' @param draws Whole number from 1 to 1e5 (default 99): posterior draws for

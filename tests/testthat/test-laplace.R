@@ -755,3 +755,20 @@ test_that("arguments that no function takes are named", {
   scaled <- function(x, scale) -x^2 / scale
   expect_s3_class(quick(scaled, c(a = 1), scale = 2), "gibbsite_fit")
 })
+
+test_that("a gradient of another scale is found at the mode", {
+  q <- function(x) sum(stats::dnorm(x, log = TRUE))
+  for (scale in c(3, 1.2)) {
+    expect_error(
+      laplace(q, c(a = 0.1, b = 1), gradient = function(x) -scale * x),
+      "`gradient` is not that of", class = "gibbsite_error_derivative"
+    )
+  }
+  expect_no_error(
+    laplace(q, c(a = 0.1, b = 1), gradient = function(x) -x, seed = 1)
+  )
+  expect_error(
+    laplace(q, c(a = 0.1, b = 1), gradient = function(x) x),
+    "Or `gradient` or `hessian` is not that of"
+  )
+})
