@@ -247,9 +247,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #'   groups, remain as they are. Default `FALSE`.
 #' @param effects For regressions: `NULL` (default) for all stored quantities,
 #'   or some of `"fixed"` (coefficients, and thresholds of ordered responses),
-#'   `"ran_pars"` (standard deviations and correlations of groups) and
-#'   `"ran_vals"` (the deviation of each group). Deviations are not
-#'   exponentiated.
+#'   `"ran_pars"` (standard deviations, also of an observation, and correlations
+#'   of groups) and `"ran_vals"` (the deviation of each group). Deviations are
+#'   not exponentiated.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`

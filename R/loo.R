@@ -119,7 +119,7 @@ check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
   }
   if (!nzchar(odd[[1L]])) {
     abort_argument(
-      c("{.fn loo} takes one fit.",
+      c("{.fn loo} and {.fn waic} take one fit.",
         i = "{.code loo_compare(fit1, fit2)} compares several."),
       call = call
     )

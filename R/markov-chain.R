@@ -239,8 +239,12 @@ check_transition <- function(x, arg, call, sparse = FALSE) {
     }
     found <- describe(unname(x[at$row, at$column]))
     abort_argument(
-      "{.arg {arg}} must hold probabilities: row {at$row}, column {at$column}
-       is {found}.",
+      c("{.arg {arg}} must hold probabilities: row {at$row}, column {at$column}
+         is {found}.",
+        i = if (all(values >= 0 & is_whole_number(values), na.rm = TRUE)) {
+          "Of counts {.fn fit_markov_chain} estimates the probabilities, and
+           {.fn as.table} makes a table of them."
+        }),
       call = call
     )
   }

@@ -101,6 +101,7 @@ transition_counts <- function(sequences, states, order, call) {
   if (!is.null(counts)) {
     return(counts)
   }
+  in_rows <- is.data.frame(sequences)
   sequences <- state_sequences(sequences, call)
   states <- sequence_states(sequences, states, call)
   size <- length(states)
@@ -131,7 +132,11 @@ transition_counts <- function(sequences, states, order, call) {
   if (sum(counts) == 0) {
     abort_argument(
       c("{.arg sequences} has no step from {order} known state{?s} to another.",
-        i = "A sequence is a vector; several are a list of vectors."),
+        i = if (in_rows) {
+          "The rows of a data frame are sequences; one column of it is one."
+        } else {
+          "A sequence is a vector; several are a list of vectors."
+        }),
       call = call
     )
   }

@@ -24,9 +24,13 @@ tidy.gibbsite_regression <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   model <- fit_part(x, "model")
   parameters <- tidy_quantities(
     x, conf.level, TRUE, exponentiate, call,
-    model$columns[predictor_parameters(model)]
+    union(
+      model$columns[predictor_parameters(model)],
+      intersect("sigma", model$columns)
+    )
   )
-  if (!identical(effects, "fixed")) grouped_model(x, "x", call)
+  if (!"fixed" %in% effects) grouped_model(x, "x", call)
+  if (!has_groups(model)) effects <- setdiff(effects, "ran_vals")
   parts <- lapply(effects, function(effect) {
     switch(effect,
       fixed = tidy_fixed(x, parameters),
@@ -72,6 +76,16 @@ tidy_fixed <- function(fit, table) {
 
 # Standard deviations and correlations.
 tidy_spread <- function(fit, parameters, level) {
+  if (!has_groups(fit_part(fit, "model"))) {
+    table <- parameters[parameters$term == "sigma", ]
+    table$label <- NULL
+    table$term <- sub("sigma", "sd__Observation", table$term)
+    none <- rep(NA_character_, nrow(table))
+    return(do.call(tidy_rows, c(
+      list(effect = rep("ran_pars", nrow(table)),
+           group = rep("Residual", nrow(table)), level = none), table
+    )))
+  }
   table <- nlme::VarCorr(fit, level = level)
   at <- match(rownames(table), parameters$term)
   term <- ifelse(is.na(table$term), "Observation", table$term)

@@ -103,3 +103,18 @@ test_that("ratios and intervals touch what they say", {
          effects = "ran_vals")
   })
 })
+
+test_that("fits without groups have fixed effects and sigma", {
+  fit <- quietly(gibbs_lm(dist ~ speed, cars, draws = 50, seed = 1))
+  table <- generics::tidy(fit, effects = c("fixed", "ran_pars", "ran_vals"))
+  expect_identical(
+    table$term, c("(Intercept)", "speed", "sd__Observation")
+  )
+  expect_identical(table$group, c(NA, NA, "Residual"))
+  expect_equal(table$estimate[[3L]], mean(as.matrix(fit)[, "sigma"]))
+  counts <- quietly(gibbs_count(carb ~ wt, mtcars, draws = 50, seed = 1))
+  expect_identical(
+    generics::tidy(counts, effects = c("fixed", "ran_pars"))$effect,
+    c("fixed", "fixed")
+  )
+})
