@@ -39,7 +39,8 @@
 #' @param gradient `NULL` (default), or a function of a draw of the `variables`
 #'   that returns the gradient of the log density, on the scale of the draws.
 #'   The density must be positive everywhere.
-#' @param variables `NULL` (default: all), or names or numbers of variables.
+#' @param variables `NULL` (default: all; with a gradient and a fit of
+#'   [mh_sample()] its parameters), or names or numbers of variables.
 #' @return An object of class `compressed_draws`, an [empirical_distribution()]
 #'   with its methods: `mean()`, `quantile()`, `as.data.frame()`, and others.
 #'   [monte_carlo()] gives means of functions, with the error that independent
@@ -87,6 +88,9 @@ compress_draws <- function(draws, n, gradient = NULL, variables = NULL) {
   }
   check_function(gradient, "gradient", TRUE, call)
   x <- check_points(as.matrix(source$x), "draws", call)
+  if (is.null(variables) && !is.null(gradient) && is_fit(draws)) {
+    variables <- fit_part(draws, "model")$parameters
+  }
   if (!is.null(variables)) {
     x <- x[, check_some_of(variables, colnames(x), call), drop = FALSE]
   }
@@ -134,7 +138,8 @@ energy_points <- function(z, n) {
 # Of each point from all, in blocks of rows, so that no matrix of all pairs is
 # in memory.
 mean_distances <- function(z, square) {
-  unlist(lapply(row_blocks(length(square), 1, most = 256), function(block) {
+  blocks <- row_blocks(length(square), 1, most = 256)
+  unlist(tell_each(blocks, "Blocks of distances", function(block) {
     squares <- outer(square[block], square, "+") -
       2 * tcrossprod(z[block, , drop = FALSE], z)
     rowMeans(sqrt(pmax(squares, 0)))
@@ -152,8 +157,10 @@ stein_points <- function(x, n, gradient, flat, call) {
   )
   if (ncol(g) != ncol(x)) {
     abort_numeric(
-      "{.arg gradient} must return {counted(ncol(x), 'number')}, one for each
-       variable, not {ncol(g)}.",
+      c("{.arg gradient} must return {counted(ncol(x), 'number')}, one for each
+         variable, not {ncol(g)}.",
+        i = "{.arg variables} chooses variables; here they are
+             {.val {colnames(x)}}."),
       call = call, class = "density"
     )
   }

@@ -138,3 +138,18 @@ test_that("errors say what is wrong", {
     compress_draws(x, 2, variables = "c"), "gibbsite_error_argument"
   )
 })
+
+test_that("with a gradient the variables of a fit are its parameters", {
+  fit <- quietly(mh_sample(
+    function(x) -sum(x^2) / 2, c(a = 0, b = 0), draws = 200, seed = 1
+  ))
+  few <- compress_draws(fit, 10, function(x) -x)
+  expect_identical(few$means$variable, c("a", "b"))
+  expect_identical(
+    few$chosen,
+    compress_draws(fit, 10, function(x) -x, variables = c("a", "b"))$chosen
+  )
+  expect_error(
+    compress_draws(fit, 10, function(x) c(-x, 0)), "`variables` chooses"
+  )
+})
