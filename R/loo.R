@@ -288,7 +288,9 @@ check_loo_of <- function(loo, log_lik, call) {
 #' have the names of the rows, or their numbers if some are left out and the
 #' rows have no names. [predict()], `fitted()`, `residuals()`, [augment()] and
 #' [posterior_predict()] have an element for each row of the data, `NA` where
-#' there is no answer. `log_lik(newdata = )` has a column for each new row.
+#' there is no answer. With `na_action = "exclude"` the first three also have
+#' the rows that were left out, [augment()] and the draws do not.
+#' `log_lik(newdata = )` has a column for each new row.
 #'
 #' A row of several trials (`cbind(successes, failures)`, or weights of a
 #' logistic regression) is one observation: `loo()` and `kfold()` leave out all

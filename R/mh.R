@@ -54,11 +54,12 @@
 #' (logarithm of the distance from one bound; logit between two), with the
 #' logarithm of the Jacobian added to the log density. Draws are on the original
 #' scale; `scale`, `cov` and `mean` of proposals, and the points that
-#' [custom_proposal()] gets, are on the transformed scale. It is needed where the
-#' density is unbounded at a bound, as a gamma density with shape below 1, and by
-#' [langevin()] also where it falls to zero like a power: chains that seldom come
-#' near the bound agree with each other. A warning of class
-#' `gibbsite_warning_region` then names the parameters.
+#' [custom_proposal()] gets, are on the transformed scale.
+#'
+#' It is needed where the density is unbounded at a bound, as a gamma density
+#' with shape below 1, and by [langevin()] also where it falls to zero like a
+#' power. Chains that seldom come near the bound agree with each other; a
+#' warning of class `gibbsite_warning_region` then names the parameters.
 #'
 #' @section Values of the log density:
 #' `-Inf` is a density of zero: the proposal is rejected. An error, a value that

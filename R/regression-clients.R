@@ -582,8 +582,8 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
 }
 
 # Draws of the linear predictor, the expected response or new responses, draws x
-# rows. Differences of predictions are taken: a new group has the same deviations
-# in each call.
+# rows. Differences of predictions are taken: a new group has the same
+# deviations in each call.
 steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
                          type, call) {
   response <- model_response(fit_part(object, "model"))

@@ -357,10 +357,18 @@ check_augmented_data <- function(data, call) {
   }
 }
 
+# A tibble or another kind of data frame stays one; columns of an earlier
+# augment() are replaced.
+with_columns <- function(data, columns) {
+  if (!is.data.frame(data)) data <- as.data.frame(data)
+  data[names(columns)] <- columns
+  data
+}
+
 # The columns of `prediction` beside newdata, data or the fit's own data.
 beside_data <- function(prediction, model, data, newdata, call) {
   if (!is.null(newdata)) {
-    return(cbind(as.data.frame(newdata), prediction))
+    return(with_columns(newdata, prediction))
   }
   own <- data %||% model$frame$model
   if (is.null(own)) {
@@ -378,7 +386,7 @@ beside_data <- function(prediction, model, data, newdata, call) {
       call = call
     )
   }
-  cbind(as.data.frame(own), prediction)
+  with_columns(own, prediction)
 }
 
 #' @rdname regression-data

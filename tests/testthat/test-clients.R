@@ -381,7 +381,8 @@ test_that("the range of practical equivalence is that of the fit", {
     as.data.frame(bayestestR::rope(fit))$ROPE_Percentage,
     as.data.frame(bayestestR::rope(fit, range = wide))$ROPE_Percentage
   )
-  expect_equal(unique(as.data.frame(bayestestR::rope(fit))$ROPE_high), wide[[2L]])
+  shown <- as.data.frame(bayestestR::rope(fit))
+  expect_equal(unique(shown$ROPE_high), wide[[2L]])
   whole <- as.data.frame(bayestestR::describe_posterior(fit))
   expect_equal(unique(whole$ROPE_high), wide[[2L]])
 })

@@ -350,7 +350,9 @@ test_that("draws_of finds elements in any order, and names those of parts", {
   some <- fake_fit(draws = 4, chains = 1, columns = c("b[1]", "b[3]"))
   expect_identical(dim(draws_of(some, "b")), c(4L, 1L, 2L))
   expect_identical(dimnames(draws_of(some, "b"))[[3L]], c("b[1]", "b[3]"))
-  categories <- fake_fit(draws = 4, chains = 1, columns = c("b[u,x]", "log_lik"))
+  categories <- fake_fit(
+    draws = 4, chains = 1, columns = c("b[u,x]", "log_lik")
+  )
   expect_identical(dimnames(draws_of(categories, "b"))[[3L]], "b[u,x]")
   expect_error(draws_of(categories, "u"), '"b" or "log_lik", not "u"')
   expect_error(as.matrix(some, pars = "b[1]"), "no argument `pars`")

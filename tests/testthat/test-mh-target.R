@@ -269,7 +269,8 @@ test_that("functions at the edge of what is a log density do not break a run", {
   expect_equal(colMeans(as.matrix(fit))[1:2], c(a = 1, b = 1) / 3,
                tolerance = 0.1)
   # draws may leave the range of doubles
-  expect_false(suppressMessages(converged(run(function(x) -x, 0.5, draws = 100))))
+  fit <- suppressMessages(run(function(x) -x, 0.5, draws = 100))
+  expect_false(converged(fit))
   # a wide uniform prior is proper
   fit <- run(function(p) {
     stats::dunif(p[[1L]], -1e4, 1e4, log = TRUE) +

@@ -210,10 +210,12 @@ test_that("a predictor far from 0 is an error where it would lose digits", {
 test_that("terms and responses of brms are named", {
   expect_error(gibbs_lm(mpg | weights(wt) ~ hp, mtcars), "Give `weights = `")
   expect_error(
-    gibbs_hlm(mpg | se(wt) ~ hp + (1 | cyl), mtcars), "`gibbs_hlm\\(\\)` has `se`"
+    gibbs_hlm(mpg | se(wt) ~ hp + (1 | cyl), mtcars),
+    "`gibbs_hlm\\(\\)` has `se`"
   )
   expect_error(
-    gibbs_logistic(am | trials(1) ~ wt, mtcars), "cbind\\(successes, failures\\)"
+    gibbs_logistic(am | trials(1) ~ wt, mtcars),
+    "cbind\\(successes, failures\\)"
   )
   expect_error(gibbs_lm(mpg ~ mo(cyl), mtcars), "`mo\\(\\)`, which is of brms")
   # a function of this name is the user's, and `|` is a logical or

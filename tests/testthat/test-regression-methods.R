@@ -358,3 +358,20 @@ test_that("one group is said to inform nothing about its spread", {
     "one group", class = "gibbsite_message_single_group"
   )
 })
+
+test_that("augment() keeps the kind of data frame, and replaces its columns", {
+  skip_if_not_installed("tibble")
+  fit <- quietly(gibbs_lm(mpg ~ wt, mtcars, seed = 1, draws = 50))
+  data <- tibble::as_tibble(mtcars)
+  out <- augment(fit, data = data)
+  expect_s3_class(out, "tbl_df")
+  expect_s3_class(augment(fit, newdata = data[1:3, ]), "tbl_df")
+  other <- quietly(gibbs_lm(mpg ~ hp, mtcars, seed = 1, draws = 50))
+  again <- augment(other, data = out)
+  expect_identical(names(again), names(out))
+  expect_equal(again$.fitted, unname(fitted(other)))
+  expect_identical(
+    names(augment(fit)), c("mpg", "wt", ".fitted", ".sd", ".lower", ".upper",
+                           ".resid")
+  )
+})
