@@ -207,6 +207,52 @@ variables.gibbsite_fit <- function(x, ...) {
   colnames(fit_draws(x)[[1L]])
 }
 
+# ---- Measures of posterior ---------------------------------------------------
+
+# A method of a generic of posterior, whose default would take a fit for the
+# draws of one variable: its value for each variable.
+of_each_variable <- function(name) {
+  force(name)
+  function(x, ...) {
+    measure <- getExportedValue("posterior", name)
+    apply(as.array(x), 3L, function(draws) measure(draws, ...))
+  }
+}
+
+#' @rawNamespace S3method(posterior::rhat_basic, gibbsite_fit)
+rhat_basic.gibbsite_fit <- of_each_variable("rhat_basic")
+
+#' @rawNamespace S3method(posterior::ess_bulk, gibbsite_fit)
+ess_bulk.gibbsite_fit <- of_each_variable("ess_bulk")
+
+#' @rawNamespace S3method(posterior::ess_tail, gibbsite_fit)
+ess_tail.gibbsite_fit <- of_each_variable("ess_tail")
+
+#' @rawNamespace S3method(posterior::ess_basic, gibbsite_fit)
+ess_basic.gibbsite_fit <- of_each_variable("ess_basic")
+
+#' @rawNamespace S3method(posterior::ess_mean, gibbsite_fit)
+ess_mean.gibbsite_fit <- of_each_variable("ess_mean")
+
+#' @rawNamespace S3method(posterior::ess_quantile, gibbsite_fit)
+ess_quantile.gibbsite_fit <- of_each_variable("ess_quantile")
+
+#' @rawNamespace S3method(posterior::mcse_mean, gibbsite_fit)
+mcse_mean.gibbsite_fit <- of_each_variable("mcse_mean")
+
+#' @rawNamespace S3method(posterior::mcse_sd, gibbsite_fit)
+mcse_sd.gibbsite_fit <- of_each_variable("mcse_sd")
+
+#' @rawNamespace S3method(posterior::mcse_quantile, gibbsite_fit)
+mcse_quantile.gibbsite_fit <- of_each_variable("mcse_quantile")
+
+#' @rawNamespace S3method(posterior::quantile2, gibbsite_fit)
+quantile2.gibbsite_fit <- of_each_variable("quantile2")
+
+# bayesplot's generic of this name has a method of its own.
+#' @rawNamespace S3method(posterior::rhat, gibbsite_fit, rhat_of_variables)
+rhat_of_variables <- of_each_variable("rhat")
+
 # window(): a fit with fewer of its draws.
 
 #' Leave out draws of a fit

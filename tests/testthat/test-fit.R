@@ -882,3 +882,21 @@ test_that("a fit is printed without times", {
   expect_identical(getOption("gibbsite.times"), FALSE)
   expect_gibbsite_error(print(fit, times = 2))
 })
+
+test_that("posterior's measures of a fit are those of each variable", {
+  fit <- fake_fit(draws = 50, chains = 2)
+  draws <- posterior::as_draws_array(fit)
+  for (name in c("ess_bulk", "ess_tail", "ess_mean", "mcse_mean", "rhat_basic",
+                 "rhat")) {
+    measure <- getExportedValue("posterior", name)
+    expect_equal(
+      measure(fit),
+      vapply(posterior::variables(draws), function(variable) {
+        measure(posterior::extract_variable_matrix(draws, variable))
+      }, 0)
+    )
+  }
+  expect_identical(
+    dim(posterior::quantile2(fit, probs = c(0.1, 0.5))), c(2L, 3L)
+  )
+})
