@@ -15,11 +15,19 @@ search_bound <- function(d) 500 + 200 * d + 10 * d^2
 count_evaluations <- function(density, record, bound) {
   seen <- new.env(parent = emptyenv())
   seen$count <- 0
+  # what begin_chains() sets
+  say <- if (isTRUE(getOption("gibbsite.tell"))) now_and_then()
   seen$at <- function(x) {
     if (seen$count >= bound) {
       rlang::cnd_signal(rlang::error_cnd("gibbsite_search_bound"))
     }
     seen$count <- seen$count + 1
+    if (!is.null(say)) {
+      say(function(gone) {
+        paste0("Search for the mode: ", format_number(seen$count),
+               " evaluations of at most ", format_number(bound), ".")
+      })
+    }
     value <- recorded(record, function() density(x))
     # a point beyond the range of doubles
     if (is.nan(value)) value <- -Inf

@@ -139,6 +139,7 @@ inits_from_fit <- function(model, fit, chains, call) {
 begin_chains <- function(job, call) {
   waiting <- which(!vapply(job$chains, has_started, NA))
   if (length(waiting) > 0L) {
+    rlang::local_options(gibbsite.tell = job$settings$progress)
     job$model <- model_prepare(job$model, job$running, call)
     job <- doubt_before(job)
   }

@@ -667,6 +667,20 @@ test_that("a run in a script says how long it takes", {
   )
 })
 
+test_that("a long search for the mode says how far it is", {
+  run <- function(progress) {
+    with_quick_clock(quietly(mh_sample(
+      function(x) -sum(x^2) / 2, c(a = 3, b = 3, c = 3), draws = 10,
+      burnin = 10, seed = 1, progress = progress
+    )))
+  }
+  expect_match(
+    run(TRUE), "Search for the mode: [0-9]+ evaluations of at most 1190",
+    all = FALSE
+  )
+  expect_identical(run(FALSE), character())
+})
+
 test_that("a run by a rule says what it waits for, and its cap", {
   skip_long()
   withr::local_options(gibbsite.segment_seconds = 1)
