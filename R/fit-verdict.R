@@ -254,7 +254,8 @@ density_doubts <- function(fit, few = FALSE) {
 doubt_notes <- function(fit, table) {
   doubts <- fit_part(fit, "run")$doubts
   words <- doubt_words(
-    doubts, c("improper", "scale", "pole", "bound", "steps", "unused")
+    doubts,
+    c("improper", "scale", "pole", "bound", "left", "steps", "unused")
   )
   setdiff(words, attr(table, "cause")$words)
 }

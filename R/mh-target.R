@@ -12,6 +12,7 @@
 #   unused    an argument of the function is not used
 #   edge      it becomes zero at a bound that was not given
 #   bound     chains seldom come near a bound
+#   left      no draw is near the mode that the search found
 
 #' @exportS3Method
 model_doubts.mh_model <- function(model, draws, converged) {
@@ -33,6 +34,7 @@ model_doubts.mh_model <- function(model, draws, converged) {
   c(
     whole, doubts_of_steps(model, f, draws), doubts_of_arguments(model),
     if (length(whole) == 0L) doubts_of_bounds(model, f),
+    if (converged) doubts_of_mode(model, draws),
     if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
   )
 }
@@ -373,6 +375,31 @@ doubts_of_bounds <- function(model, f) {
 }
 
 # ---- Other doubts -----------------------------------------------------------
+
+# The mode of the search, if no draw is within three standard deviations of it
+# (for each coordinate, those of its own curvature), and the normal density with
+# its height and curvature has more mass than that of the draws.
+doubts_of_mode <- function(model, draws) {
+  found <- model$search
+  d <- length(model$init)
+  if (!identical(found$ended, "found") || length(model$spec$keep) < d ||
+        any(search_scale(model)$map != 0)) {
+    return(NULL)
+  }
+  all <- do.call(rbind, draws)
+  x <- unname(all[, seq_len(d), drop = FALSE])
+  away <- forwardsolve(found$factor, t(x) - found$centre)
+  spread <- eigen(stats::cov(x), TRUE, only.values = TRUE)$values
+  mass <- max(all[, "log_density"]) + sum(log(pmax(spread, 0))) / 2
+  if (min(colSums(away^2)) > 9 * d && log_mass(found) > mass) {
+    doubt(
+      "left", "No draw is near the mode of the log density at ",
+      state_point_words(found$centre, model$user_names), ", which has more ",
+      "mass than the region of the draws: chains that leave it do not come ",
+      "back. `proposal = tempered()` goes between modes."
+    )
+  }
+}
 
 # Values between 0 and 1, and not all the same.
 doubts_of_scale <- function(values) {

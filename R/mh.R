@@ -59,7 +59,8 @@
 #' It is needed where the density is unbounded at a bound, as a gamma density
 #' with shape below 1, and by [langevin()] also where it falls to zero like a
 #' power. Chains that seldom come near the bound agree with each other; a
-#' warning of class `gibbsite_warning_region` then names the parameters.
+#' warning of class `gibbsite_warning_region` then names the parameters. So does
+#' one where no draw is near the mode of the search (see [mh_start]).
 #'
 #' @section Values of the log density:
 #' `-Inf` is a density of zero: the proposal is rejected. An error, a value that
@@ -269,8 +270,10 @@ burnin_draws <- function(d) max(500, 20 * d)
 #' between 0 and 1, as those of a density and not of its logarithm do; whether
 #' the density has steps in a parameter, so that whole numbers are meant;
 #' whether it becomes zero beside the draws of [nuts()], which bounds with
-#' `transform = TRUE` avoid; and whether a further argument is not used. All of
-#' this takes at most a few hundred evaluations for a few parameters.
+#' `transform = TRUE` avoid; whether no draw is near the mode of the search,
+#' although it has more mass than their region; and whether a further argument
+#' is not used. All of this takes at most a few hundred evaluations for a few
+#' parameters.
 #'
 #' @section Your function and random numbers:
 #' The sampler and the starting points have separate streams, and your function

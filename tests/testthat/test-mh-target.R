@@ -299,3 +299,25 @@ test_that("whole numbers that a proposal moves by whole numbers start whole", {
   wide <- custom_proposal(function(x) x + stats::rnorm(1), NULL)
   expect_true(all(starts(wide, c(k = 3)) %% 1 != 0))
 })
+
+test_that("draws that are all far from the mode of the search are doubted", {
+  two <- function(x) {
+    log(0.7 * stats::dnorm(x) + 0.3 * stats::dnorm(x, 4, 0.05))
+  }
+  expect_warning(
+    fit <- suppressMessages(
+      mh_sample(two, c(x = 0), seed = 1, progress = FALSE)
+    ),
+    "No draw is near the mode of the log density at x = 0",
+    class = "gibbsite_warning_region"
+  )
+  expect_identical(doubts_of(fit), "left")
+  # a peak of little mass is left for good reasons
+  model <- attr(fit, "model")
+  draws <- lapply(fit, unclass)
+  model$search$top <- -5
+  expect_null(gibbsite:::doubts_of_mode(model, draws))
+  model <- attr(fit, "model")
+  model$search$centre <- 3.9
+  expect_null(gibbsite:::doubts_of_mode(model, draws))
+})
