@@ -28,23 +28,26 @@ local_folder <- function(frame = parent.frame()) {
 
 test_that("a run that was killed is resumed to the same bits", {
   skip_unless_processes()
+  frame <- environment()
+  killed <- function(code) {
+    child <- start_child(code, frame)
+    wait_for(child, "run/chain-2/draws-0002.rds")
+    tools::pskill(child$process$get_pid(), tools::SIGKILL)
+    expect_identical(end_of(child), -9L)
+    child
+  }
   # each would take many seconds if it were let
-  child <- start_child(quote({
+  child <- killed(quote({
     options(gibbsite.checkpoint_seconds = 0)
     slow_from(0, 5, "started")
     probe(draws = 4000, checkpoint = "run")
   }))
-  ruled <- start_child(quote({
+  ruled <- killed(quote({
     options(gibbsite.checkpoint_seconds = 0)
     rule <- until(rhat = 1.01, ess = 4000, every = 1000)
     slow_from(0, 5, "started")
     probe(draws = 1000, checkpoint = "run", stop_when = rule)
   }))
-  for (one in list(child, ruled)) {
-    wait_for(one, "run/chain-2/draws-0002.rds")
-    tools::pskill(one$process$get_pid(), tools::SIGKILL)
-    expect_identical(end_of(one), -9L)
-  }
   fit <- resumed(file_in(child, "run"))
   expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
   rule <- until(rhat = 1.01, ess = 4000, every = 1000)
