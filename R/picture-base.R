@@ -3,7 +3,7 @@
 # Draws a picture on a new page, or in the next figure of the user's page if it
 # has one panel. given: graphical parameters of the user.
 draw_base <- function(picture, given = list(), call = rlang::caller_env()) {
-  if (length(given) > 0L) check_graphical(names(given), call)
+  if (length(given) > 0L) check_graphical(rlang::names2(given), call)
   several <- n_panels(picture) > 1L
   old <- graphics::par(c(
     "mar", "mgp", if (several) c("mfrow", "oma", "cex", "mex")
@@ -21,7 +21,7 @@ check_graphical <- function(names, call) {
     names(formals(graphics::plot.default))
   )
   strange <- setdiff(names, known)
-  if (length(strange) > 0L) abort_unknown(strange[[1L]], call)
+  if (length(strange) > 0L) abort_extra(strange, call)
 }
 
 # draw() on a new figure, recorded as a whole: a page that is drawn again at

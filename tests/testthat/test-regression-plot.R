@@ -172,6 +172,9 @@ test_that("an argument that no picture has is an error", {
     )
   }
   expect_error(plot(fit, colour = 2), "no argument `colour`")
+  expect_error(
+    plot(fit, "response", "wt", 0.9, NULL, NULL, "sd", NULL, 3), "more arguments"
+  )
   mixture <- gibbs_gmm(faithful, 2, seed = 1)
   expect_error(plot(mixture, pars = "mu"), "It is `variables` here")
   withr::local_pdf(NULL)
