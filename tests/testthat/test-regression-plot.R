@@ -146,8 +146,13 @@ test_that("a factor of the fixed effects may also make groups", {
   d <- transform(mtcars, am = factor(am), cyl = factor(cyl))
   fit <- quietly(gibbs_hlm(mpg ~ am + wt + (1 | am:cyl), d, draws = 30,
                            burnin = 5, chains = 1, seed = 1, progress = FALSE))
-  page_of(plot(fit, type = "response", variable = "wt"))
-  page_of(plot(fit, type = "response", variable = "am"))
+  curve_of <- function(variable) {
+    drawn <- ggplot2::autoplot(fit, type = "response", variable = variable)
+    page_of(plot(fit, type = "response", variable = variable))
+    drawn$labels$x
+  }
+  expect_identical(curve_of("wt"), "wt")
+  expect_identical(curve_of("am"), "am")
 })
 
 test_that("a variable that is a matrix has no curve, others beside it have", {
