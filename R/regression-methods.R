@@ -370,9 +370,12 @@ beside_data <- function(prediction, model, data, newdata, call) {
   if (!is.null(newdata)) {
     return(with_columns(newdata, prediction))
   }
-  own <- data %||% model$frame$model
-  if (is.null(own)) {
-    return(prediction)
+  own <- data
+  if (is.null(data)) {
+    if (is.null(model$frame$model)) {
+      return(prediction)
+    }
+    own <- bare_frame(model$frame$model)
   }
   left_out <- model$frame$na.action
   if (is.null(data) && inherits(left_out, "exclude")) {

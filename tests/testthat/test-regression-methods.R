@@ -370,6 +370,9 @@ test_that("augment() keeps the kind of data frame, and replaces its columns", {
   again <- augment(other, data = out)
   expect_identical(names(again), names(out))
   expect_equal(again$.fitted, unname(fitted(other)))
+  # no terms, which hold an environment
+  expect_named(attributes(augment(fit)), c("names", "class", "row.names"),
+               ignore.order = TRUE)
   expect_identical(
     names(augment(fit)), c("mpg", "wt", ".fitted", ".sd", ".lower", ".upper",
                            ".resid")
