@@ -381,10 +381,12 @@ group_noise <- function(steady, code, q, count) {
   if (is.null(steady) || code > nrow(steady$seeds)) {
     return(matrix(stats::rnorm(q * count), q))
   }
-  chains <- lapply(steady$seeds[code, ], function(seed) {
-    from_seed(seed, matrix(stats::rnorm(q * steady$length), q))
-  })
-  do.call(cbind, chains)[, steady$chosen, drop = FALSE]
+  chain <- (steady$chosen - 1) %/% steady$length + 1
+  do.call(cbind, lapply(unique(chain), function(k) {
+    own <- steady$chosen[chain == k] - (k - 1) * steady$length
+    noise <- from_seed(steady$seeds[[code, k]], stats::rnorm(q * max(own)))
+    matrix(noise, q)[, own, drop = FALSE]
+  }))
 }
 
 #' @exportS3Method
