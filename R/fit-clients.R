@@ -134,8 +134,10 @@ draws_method <- function(generic, first, range = NULL) {
   body(method) <- bquote({
     draws <- client_draws(.(as.name(first)), effects, component, parameters)
     more <- with_own_range(list(...), .(range), .(as.name(first)))
+    # the name, because bayestestR keeps the text of this argument
     do.call(
-      .(call("::", quote(bayestestR), as.name(generic))), c(list(draws), more)
+      .(call("::", quote(bayestestR), as.name(generic))),
+      c(list(quote(draws)), more)
     )
   })
   method
