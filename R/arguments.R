@@ -218,6 +218,12 @@ foreign_hint <- function(name, known) {
   if (name %in% c("pars", "variable")) {
     return("Take columns by their names afterwards, or {.fn draws_of}.")
   }
+  if (name %in% c("reloo", "k_threshold")) {
+    return("{.fn kfold} fits the model without some observations.")
+  }
+  if (name == "moment_match") {
+    return("{.fn loo_moment_match} does this.")
+  }
   if (name == "se.fit" && "interval" %in% known) {
     return("{.code interval = \"mean\"} adds standard deviations, as the column
             {.field sd}, and intervals.")

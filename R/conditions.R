@@ -224,6 +224,12 @@ range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
   paste0(" ", paste(ends, collapse = " and "))
 }
 
+# Bullets of a message that show the words in the variable `name` as they are.
+bullets_of <- function(name, words) {
+  lines <- sprintf("{%s[[%d]]}", name, seq_along(words))
+  stats::setNames(lines, rep("i", length(lines)))
+}
+
 # "row 3 (\"Duster 360\")", "row 3" if it has no other name
 row_words <- function(row, name) {
   if (is.null(name) || name == as.character(row)) {

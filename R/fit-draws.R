@@ -121,13 +121,13 @@ draws_of.gibbsite_fit <- function(x, block, ...) {
     abort_argument("{.arg block} must be {one_of}, not {.val {block}}.")
   }
   if (is.null(place)) {
-    return(unclass(draws[, , own, drop = FALSE]))
+    return(draws[, , own, drop = FALSE])
   }
   shape <- apply(place$index, 2, max)
   stride <- c(1, cumprod(shape))[seq_along(shape)]
   where <- 1 + drop((place$index - 1) %*% stride)
   if (length(where) != prod(shape) || anyDuplicated(where)) {
-    return(unclass(draws[, , own, drop = FALSE]))
+    return(draws[, , own, drop = FALSE])
   }
   array(draws[, , place$column[order(where)]], c(size, unname(shape)))
 }

@@ -273,10 +273,9 @@ warn_faults <- function(fit) {
   words <- model_faults(fit_part(fit, "model"), fit)
   if (length(words) > 0L) {
     fit_is <- short_call(fit_part(fit, "model"))
-    lines <- sprintf("{words[[%d]]}", seq_along(words))
-    names(lines) <- rep("i", length(lines))
     warn_gibbsite(
-      c("The chains of {.code {fit_is}} agree, but may miss a region.", lines),
+      c("The chains of {.code {fit_is}} agree, but may miss a region.",
+        bullets_of("words", words)),
       class = "region"
     )
   }
@@ -482,8 +481,6 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   table <- explained(table, fit, invariants[, , table$variable, drop = FALSE])
   worst <- worst_words(table)
   cause <- c(attr(table, "cause")$lead, cause_lines(table))
-  lines <- sprintf("{cause[[%d]]}", seq_along(cause))
-  names(lines) <- rep("i", length(lines))
   made <- if (!is.null(rule)) {
     ends <- switch(fit_part(fit, "run")$outcome,
       time = "the time of the rule ends",
@@ -501,7 +498,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     c(
       paste0("The chains of {.code {fit_is}} have not converged", made,
              ": {worst}."),
-      lines
+      bullets_of("cause", cause)
     ),
     class = class, call = call, table = table,
     cause = attr(table, "cause")$kind

@@ -106,17 +106,6 @@ check_passed_to_loo <- function(..., known, call = rlang::caller_env()) {
       call = call
     )
   }
-  others <- c(
-    reloo = "{.fn kfold} fits the model without some observations.",
-    k_threshold = "{.fn kfold} fits the model without some observations.",
-    moment_match = "{.fn loo_moment_match} does this."
-  )
-  if (odd[[1L]] %in% names(others)) {
-    abort_argument(
-      c("There is no argument {.arg {odd[[1]]}}.", i = others[[odd[[1L]]]]),
-      call = call
-    )
-  }
   if (!nzchar(odd[[1L]])) {
     abort_argument(
       c("{.fn loo} and {.fn waic} take one fit.",

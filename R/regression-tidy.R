@@ -66,11 +66,16 @@ tidy_rows <- function(effect, group, level, term, estimate, std.error, conf.low,
 tidy_fixed <- function(fit, table) {
   columns <- coefficient_columns(fit_part(fit, "model"))
   table <- table[table$term %in% columns | startsWith(table$term, "theta["), ]
+  tidy_parameters("fixed", NA_character_, table)
+}
+
+# Rows of a table of parameters, which may have none.
+tidy_parameters <- function(effect, group, table) {
   table$label <- NULL
-  # of a formula without fixed effects no rows
-  none <- rep(NA_character_, nrow(table))
+  of_rows <- function(x) rep(x, nrow(table))
   do.call(tidy_rows, c(
-    list(effect = rep("fixed", nrow(table)), group = none, level = none), table
+    list(effect = of_rows(effect), group = of_rows(group),
+         level = of_rows(NA_character_)), table
   ))
 }
 
@@ -78,13 +83,8 @@ tidy_fixed <- function(fit, table) {
 tidy_spread <- function(fit, parameters, level) {
   if (!has_groups(fit_part(fit, "model"))) {
     table <- parameters[parameters$term == "sigma", ]
-    table$label <- NULL
     table$term <- sub("sigma", "sd__Observation", table$term)
-    none <- rep(NA_character_, nrow(table))
-    return(do.call(tidy_rows, c(
-      list(effect = rep("ran_pars", nrow(table)),
-           group = rep("Residual", nrow(table)), level = none), table
-    )))
+    return(tidy_parameters("ran_pars", "Residual", table))
   }
   table <- nlme::VarCorr(fit, level = level)
   at <- match(rownames(table), parameters$term)

@@ -220,10 +220,9 @@ doubt_before <- function(job) {
   } else if (length(doubts) > 0L) {
     words <- doubt_words(doubts)
     fit_is <- short_call(job$model)
-    lines <- sprintf("{words[[%d]]}", seq_along(words))
-    names(lines) <- rep("i", length(lines))
     inform_gibbsite(
-      c("{.code {fit_is}} has found no peak of the log density.", lines),
+      c("{.code {fit_is}} has found no peak of the log density.",
+        bullets_of("words", words)),
       class = "improper"
     )
     job$doubts <- doubts
