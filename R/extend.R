@@ -246,17 +246,21 @@ attach_data <- function(fit, data, call) {
 #' it was made, such as all local objects of a function that fits models. A fit
 #' keeps only these of its objects:
 #' * for a function of the user (a density, a conditional, a proposal, a
-#'   gradient, `inits`), the objects that it uses, the functions among them with
-#'   the objects that those use, and so on;
+#'   gradient, `inits`), the objects that it uses, those of the workspace too,
+#'   the functions among them with the objects that those use, and so on;
 #' * for a formula, the functions and variables that it uses and the data do not
 #'   have, such as `centre` in `y ~ I(x - centre)`; if it transforms variables
 #'   of the data, also these variables;
 #' * of data that stand in the call as a value, as `do.call()` makes it, the
 #'   variables that the formula uses.
 #'
-#' Objects of the global environment and of packages are looked up when they are
-#' used, as always in R. Functions are kept without their comments. The objects
-#' are those at the time of the fit.
+#' The objects are those at the time of the fit: [extend()] and [log_evidence()]
+#' draw from the same posterior after `y`, which the density reads, has changed
+#' in the workspace. A function that is given again must read the same values.
+#' Of the workspace a fit does not keep environments (such as R6 objects),
+#' pointers to memory, and lists that hold one. These, objects of packages, and
+#' what formulas use of the workspace are looked up when they are used, as always
+#' in R. Functions are kept without their comments.
 #'
 #' The environments are kept as they are if it cannot be known what a function
 #' or a formula uses, or if it changes objects: if its code has `<<-`, `get()`,
@@ -431,7 +435,7 @@ check_same_data <- function(model, data, call) {
         call = call
       )
     }
-    abort_other_data(model, call)
+    abort_other_data(model, call, data)
   }
   # a fit keeps its own data, with their names; functions are replaced, so that
   # those of a checkpoint are never called
@@ -445,11 +449,16 @@ check_same_data <- function(model, data, call) {
   renew_model(model)
 }
 
-abort_other_data <- function(model, call) {
+abort_other_data <- function(model, call, given = NULL) {
   what <- model$given
+  other <- changed_values(list(model$data, model$frame), list(given))
   abort_argument(
     c(
       "`{what$arg}` {what$are} that the run was started with.",
+      x = if (length(other) > 0L) {
+        "It reads {.code {other}} from the workspace, which {?has/have} changed
+         since."
+      },
       i = if (model_has_data(model)) {
         "Leave `{what$arg}` out to use {what$those} of the checkpoint or the
          fit."
@@ -489,14 +498,17 @@ given_data <- function(model, data, log_density, call) {
   data %||% log_density
 }
 
-# Compares code and values, and the values that functions use from the
-# environment where they were made.
-same_code <- function(a, b) {
-  both <- lapply(list(a, b), function(x) {
-    hash_code(list(x, lapply(functions_in(x), closure_values)))
-  })
-  identical(both[[1L]], both[[2L]])
+# The names of values of the workspace that differ between two functions (or
+# lists of them) of the same names.
+changed_values <- function(a, b) {
+  a <- workspace_values(a)
+  b <- workspace_values(b)
+  both <- intersect(names(a), names(b))
+  same <- mapply(function(x, y) hash_code(x) == hash_code(y), a[both], b[both])
+  both[!as.logical(same)]
 }
+
+same_code <- function(a, b) identical(hash_functions(a), hash_functions(b))
 
 abort_not_the_same <- function(arg, call, block = NULL) {
   abort_argument(

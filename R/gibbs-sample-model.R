@@ -28,12 +28,8 @@ gibbs_sample_model <- function(conditionals, init, arguments, scan, keep,
   )
 }
 
-# Functions are hashed by their code and the values that they use from the
-# environment where they were made.
 #' @exportS3Method
-model_hash.gibbs_sample_model <- function(model) {
-  hash_code(list(model$data, lapply(functions_in(model$data), closure_values)))
-}
+model_hash.gibbs_sample_model <- function(model) hash_functions(model$data)
 
 # "tau", "w[1]", "Sigma[1,2]"
 block_columns <- function(block, value) {

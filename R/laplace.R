@@ -253,7 +253,7 @@ set_data.laplace_density_model <- function(model, data,
     abort_no_data("log_density", call)
   }
   if (!same_code(model$frame$log_density, data)) {
-    model$data_hash <- hash_code(data)
+    model$data_hash <- hash_functions(data)
   }
   model$frame$log_density <- data
   model

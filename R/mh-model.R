@@ -307,7 +307,8 @@ mh_headline <- function(d, plan) {
 
 #' @exportS3Method
 model_hash.mh_model <- function(model) {
-  hash_density(model$data$log_density, model$extra)
+  f <- model$data$log_density
+  hash_functions(f, list(f, model$extra, closure_values(f)))
 }
 
 #' @exportS3Method

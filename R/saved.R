@@ -1,15 +1,6 @@
 # What a fit saves with its functions, formulas and call: of the environments in
 # which they were made only the objects that they use.
 
-# Functions by which code reaches objects that it does not name, or changes
-# them. `...` of an outer function is such an object too.
-reaching_calls <- c(
-  "<<-", "get", "get0", "mget", "exists", "eval", "evalq", "assign",
-  "delayedAssign", "environment", "environment<-", "as.environment",
-  "parent.env", "parent.frame", "sys.function", "sys.frame", "source", "attach",
-  "eval_tidy", "env_get", "caller_env", "current_env"
-)
-
 # x: a model, or a list of models, functions, formulas and calls. Functions that
 # share an environment share the new one. If it cannot be known what one of them
 # uses, x is returned as it is. columns: names of variables that the data have,
@@ -23,6 +14,7 @@ with_own_objects <- function(x, columns = NULL, further = list(),
     memo$columns <- columns
     memo$further <- further
     memo$bare <- bare
+    memo$workspace <- kept_workspace()
     memo$give_up <- function() leave(x)
     own_objects(x, memo)
   })
@@ -64,6 +56,10 @@ own_function <- function(f, memo) {
   if (!is_top_environment(env)) {
     if (isS4(f) || isdebugged(f) || reaches_further(f)) memo$give_up()
     environment(f) <- own_environment(env, names_in_code(f), memo)
+    keep_workspace(f, env, memo)
+  } else if (identical(env, globalenv()) && !reaches_further(f)) {
+    keep_workspace(f, env, memo)
+    if (length(memo$workspace) > 0L) environment(f) <- memo$workspace
   }
   if (is.null(attr(f, "srcref"))) {
     return(f)
@@ -73,18 +69,42 @@ own_function <- function(f, memo) {
   plain
 }
 
-reaches_further <- function(f) {
-  known <- formals(f)
-  names <- c(all.names(body(f)), unlist(lapply(known, all.names)))
-  outer <- !"..." %in% names(known) & grepl("^[.][.]([.]|[0-9]+)$", names)
-  any(outer | names %in% reaching_calls)
+# What the function reads in the global environment. An object that cannot be
+# kept stays there, to be looked up.
+keep_workspace <- function(f, env, memo) {
+  if (!identical(workspace_of(env), globalenv())) {
+    return(invisible())
+  }
+  own <- memo$workspace
+  read <- free_names(f)$read
+  give_up <- memo$give_up
+  for (name in setdiff(names_in_code(f), ls(own, all.names = TRUE))) {
+    inner <- !is.null(holder_of(name, env))
+    value <- if (!inner) workspace_value(name, name %in% read)
+    if (is.null(value)) next
+    # a function may use itself
+    assign(name, NULL, own)
+    kept <- callCC(function(leave) {
+      memo$give_up <- function() leave(value)
+      lapply(value, own_objects, memo)
+    })
+    memo$give_up <- give_up
+    assign(name, kept[[1L]], own)
+  }
+  around <- environment(f)
+  if (length(own) > 0L && !is_top_environment(around)) {
+    while (!is_top_environment(parent.env(around))) {
+      around <- parent.env(around)
+    }
+    parent.env(around) <- own
+  }
 }
 
 # Names that a function takes from outside, also as text (do.call("f")) and in
 # code that it does not evaluate itself (formulas).
 names_in_code <- function(f) {
   unique(c(
-    names_used(f), unlist(lapply(c(formals(f), body(f)), quoted_names))
+    unlist(free_names(f)), unlist(lapply(c(formals(f), body(f)), quoted_names))
   ))
 }
 
@@ -164,16 +184,6 @@ is_small_constant <- function(x) {
   is.function(x) || is.atomic(x) && length(x) == 1L
 }
 
-holder_of <- function(name, env) {
-  while (nzchar(name) && !is_top_environment(env)) {
-    if (exists(name, envir = env, inherits = FALSE)) {
-      return(env)
-    }
-    env <- parent.env(env)
-  }
-  NULL
-}
-
 value_in <- function(name, env, memo) {
   if (bindingIsActive(name, env)) memo$give_up()
   value <- tryCatch(
@@ -183,12 +193,6 @@ value_in <- function(name, env, memo) {
   # an argument that was not given, or fails
   if (is.null(value) || rlang::is_missing(value[[1L]])) memo$give_up()
   value[[1L]]
-}
-
-is_top_environment <- function(env) {
-  identical(env, globalenv()) || identical(env, emptyenv()) ||
-    identical(env, baseenv()) || isNamespace(env) ||
-    !is.null(attr(env, "name"))
 }
 
 # ---- The call ----------------------------------------------------------------

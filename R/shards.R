@@ -95,8 +95,8 @@
 #' @param read A function of one argument. `read(file)` runs on a worker, and
 #'   returns documents in a form that [gibbs_lda()] takes, or `NULL` for none;
 #'   for ratings a data frame as [gibbs_bmf()] takes it, with the same columns
-#'   in all files. It is sent with the objects that it uses (see [drop_data()]),
-#'   but without those of the global environment. `f` is sent in the same way.
+#'   in all files. It is sent with the objects that it uses (see [drop_data()]).
+#'   `f` is sent in the same way.
 #' @param x Documents, in a form that [gibbs_lda()] takes, or ratings, in a form
 #'   that [gibbs_bmf()] takes without further arguments.
 #' @param shards Whole number, 1 or more: into how many shards of about the same

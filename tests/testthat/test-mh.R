@@ -901,7 +901,7 @@ test_that("proposals are checked where they are made", {
 # ---- the density's hash ------------------------------------------------------
 
 test_that("densities are told apart by code and by what they hold", {
-  hash <- function(f) gibbsite:::hash_density(f, list())
+  hash <- function(f) hash_functions(f, list(f, list(), closure_values(f)))
   make <- function(y, z = 0) function(m) sum(stats::dnorm(y, m, log = TRUE))
   expect_identical(hash(make(1:3)), hash(make(1:3)))
   expect_false(identical(hash(make(1:3)), hash(make(1:4))))

@@ -199,6 +199,105 @@ test_that("a function given again is found to be the same", {
   expect_true(identical_fit(fit, brief(mh_sample, made(2), c(a = 0))))
 })
 
+test_that("a fit keeps the values that its functions read in the workspace", {
+  in_workspace <- function(f) {
+    environment(f) <- globalenv()
+    f
+  }
+  set <- function(name, value) assign(name, value, globalenv())
+  withr::defer(rm(
+    "y_of_test", "scale_of_test", "counts_of_test", "hidden_of_test",
+    "helper_of_test", envir = globalenv()
+  ))
+  set("y_of_test", c(1, 3))
+  set("scale_of_test", Matrix::Diagonal(1) * 2)
+  set("counts_of_test", list2env(list(n = 0)))
+  set("hidden_of_test", 1)
+  set("helper_of_test", in_workspace(function(mu) {
+    hidden_of_test <- y_of_test - mu
+    -sum(hidden_of_test^2) / as.vector(scale_of_test)
+  }))
+  made <- function(n) {
+    twice <- function(x) n * helper_of_test(x)
+    function(w) twice(w) + 0 * counts_of_test$n
+  }
+  environment(made) <- globalenv()
+  functions <- list(
+    in_workspace(function(w) helper_of_test(w) + 0 * counts_of_test$n), made(2)
+  )
+  fits <- lapply(functions, function(f) brief(mh_sample, f, c(a = 0)))
+  steps <- list(a = in_workspace(function(state) {
+    stats::rnorm(1, mean(y_of_test), as.vector(scale_of_test))
+  }))
+  fits[[3L]] <- brief(gibbs_sample, steps, list(a = 0))
+  functions[[3L]] <- steps
+  kept <- attr(fits[[1L]], "model")$data$log_density
+  expect_setequal(
+    ls(environment(kept)), c("helper_of_test", "y_of_test", "scale_of_test")
+  )
+  more <- function(fit, ...) quietly(extend(fit, 5, ..., progress = FALSE))
+  arg <- c("log_density", "log_density", "data")
+  again <- function(i, fit = fits[[i]]) {
+    given <- stats::setNames(functions[i], arg[[i]])
+    do.call(more, c(list(fit), given))
+  }
+  longer <- lapply(fits, more)
+  for (i in 1:3) {
+    expect_true(identical_fit(again(i), longer[[i]]))
+    bare <- again(i, drop_data(fits[[i]]))
+    expect_identical(as.matrix(bare), as.matrix(longer[[i]]))
+  }
+  # not read: a name of its own, and one in an environment
+  set("hidden_of_test", 2)
+  assign("n", 7, globalenv()$counts_of_test)
+  for (i in 1:3) expect_true(identical_fit(again(i), longer[[i]]))
+  set("y_of_test", c(1, 4))
+  for (i in 1:3) {
+    expect_true(identical_fit(more(fits[[i]]), longer[[i]]))
+    expect_error(again(i), "`y_of_test` from the\\s+workspace",
+                 class = "gibbsite_error_argument")
+    expect_error(again(i, drop_data(fits[[i]])),
+                 class = "gibbsite_error_argument")
+  }
+  other <- quietly(mh_sample(
+    functions[[1L]], c(a = 0), draws = 30, burnin = 5, chains = 1, seed = 2,
+    progress = FALSE
+  ))
+  expect_error(combine_fits(fits[[1L]], other), "differ in data",
+               class = "gibbsite_error_argument")
+  elsewhere(fits[[1L]], function(fit) {
+    assign("counts_of_test", list(n = 0), globalenv())
+    gibbsite::extend(fit, 5, progress = FALSE)
+  }) |>
+    expect_equal(longer[[1L]], ignore_attr = TRUE)
+})
+
+test_that("names that a function takes from outside are found", {
+  taken <- function(f) sort(unlist(free_names(f), use.names = FALSE))
+  own <- function(f) setdiff(taken(f), ls(baseenv()))
+  expect_identical(own(function(p) {
+    y <- y[p$a]
+    y
+  }), "y")
+  expect_identical(own(function(p) {
+    if (p) u <- 1 else u <- 2
+    u
+  }), character())
+  expect_identical(own(function(p) {
+    if (p) u <- 1
+    u
+  }), "u")
+  expect_identical(own(function(p, q = w) {
+    g <- function(z, ...) z + later + beyond
+    later <- 2
+    for (i in q) names(x)[i] <- "a"
+    g(i) + s$t + stats::sd(p) + with(d, v)
+    quote(never)
+  }), c("beyond", "d", "s", "v", "w", "x"))
+  expect_identical(free_names(function(p) df(p, df, 2))$read, "df")
+  expect_identical(free_names(function(p) df(p, 1, 2))$called, "df")
+})
+
 test_that("a fit from do.call() has the variables that it uses", {
   skip_long()
   made <- do.call(gibbs_lm, list(

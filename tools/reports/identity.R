@@ -61,16 +61,18 @@ right("data that are supplied again are known after an update of rlang", {
   ))
 })
 
-right("a log density is known after an update of globals", {
-  make <- function(y) function(m) sum(dnorm(y, m, log = TRUE))
-  f <- suppressWarnings(mh_sample(
-    make(1:3), 0, draws = 20, burnin = 10, chains = 1, seed = 1,
-    progress = FALSE, keep_data = FALSE
+right("a log density is known, and goes on, with the values that it read", {
+  assign("data_of_report", 1:3, globalenv())
+  f <- function(m) sum(dnorm(data_of_report, m, log = TRUE))
+  environment(f) <- globalenv()
+  fit <- suppressWarnings(mh_sample(
+    f, 0, draws = 20, burnin = 10, chains = 1, seed = 1, progress = FALSE
   ))
-  own <- globals::findGlobals
-  as_updated("globals", "findGlobals", function(...) c("m", rev(own(...))), {
-    posterior::niterations(more(f, 5, log_density = make(1:3))) == 25
-  })
+  before <- more(fit, 5, log_density = f)
+  assign("data_of_report", 4:6, globalenv())
+  on.exit(rm("data_of_report", envir = globalenv()))
+  refused <- tryCatch(more(fit, 5, log_density = f), error = conditionMessage)
+  identical_fit(before, more(fit, 5)) && grepl("data_of_report", refused)
 })
 
 right("the hash of an object is the published algorithm's of its bytes", {
