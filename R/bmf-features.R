@@ -157,6 +157,24 @@ feature_names <- function(table, arg, call) {
   }
 }
 
+# The rows of a table without ids are those of 1, 2, ... A column of different
+# values may be meant as ids.
+say_rows_as_ids <- function(table, column, role, arg) {
+  keys <- Filter(function(name) {
+    x <- table[[name]]
+    (is.character(x) || is.factor(x) || is.numeric(x) && !is.object(x) &&
+       all(x == round(x), na.rm = TRUE)) && !anyDuplicated(x)
+  }, names(table))
+  if (length(keys) > 0L && nrow(table) > 1L) {
+    inform_gibbsite(
+      c(i = "{.arg {arg}} has neither row names nor a column {.val {column}}
+             with ids: its rows are taken as the {role}s 1, 2, ... If
+             {.val {keys[[1L]]}} has the ids, name it {.val {column}}."),
+      class = "ids"
+    )
+  }
+}
+
 # A number for each number or logical; 0 and 1 for each level of a factor or a
 # text, all levels.
 features_from_frame <- function(table, column, role, arg, known, call) {
@@ -168,6 +186,7 @@ features_from_frame <- function(table, column, role, arg, known, call) {
   } else if (.row_names_info(table) > 0) {
     row.names(table)
   }
+  if (is.null(ids) && is.null(known)) say_rows_as_ids(table, column, role, arg)
   others <- setdiff(seq_along(table), match(id[1L], names(table)))
   columns <- as.list(table)[others]
   names <- whole_column_names(names(columns), length(columns), arg, call)

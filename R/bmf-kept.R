@@ -198,9 +198,27 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
     call
   )
+  if (inherits(model, "bmf_model") && all(vapply(given, is.null, NA))) {
+    say_all_unknown(user, ids$user, model$users, "user")
+    say_all_unknown(item, ids$item, model$items, "item")
+  }
   list(
     user = user, item = item, ids = ids[c("user", "item")], value = value,
     place = new$place, x = new$x, unknown = unknown_words(model, user, item)
+  )
+}
+
+# Ids of which the fit has none are rarely meant.
+say_all_unknown <- function(code, ids, known, what) {
+  if (length(code) == 0L || !all(is.na(code))) {
+    return(invisible())
+  }
+  given <- quoted(id_words(ids[[1L]]))
+  own <- quoted(id_words(known[1L]))
+  inform_gibbsite(
+    c(i = "The fit has no {what} of {.arg newdata} (such as {given}); its own
+           are such as {own}. New {what}s are drawn from their prior."),
+    class = "unknown"
   )
 }
 

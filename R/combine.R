@@ -194,7 +194,8 @@ check_same_runs <- function(fits, call) {
       "specification" = model[
         setdiff(
           names(model),
-          c("data", "data_hash", "prior", "columns", "frame", "names")
+          c("data", "data_hash", "prior", "columns", "frame", "names",
+            "reference")
         )
       ],
       "stored quantities" = model$columns,

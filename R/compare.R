@@ -128,10 +128,12 @@ check_compared_fits <- function(fits, call) {
 fit_names <- function(fits, expressions, call) {
   given <- names(expressions) %||% character(length(expressions))
   variable <- vapply(expressions, is.name, NA)
-  default <- ifelse(
-    variable, vapply(expressions, deparse1, ""),
-    vapply(fits, maker_of, "")
-  )
+  default <- vapply(fits, maker_of, "")
+  for (maker in unique(default[!variable & duplicated(default)])) {
+    at <- which(default == maker & !variable)
+    if (length(at) > 1L) default[at] <- paste(maker, seq_along(at))
+  }
+  default[variable] <- vapply(expressions[variable], deparse1, "")
   twice <- given[nzchar(given) & duplicated(given)]
   if (length(twice) > 0L) {
     abort_argument(

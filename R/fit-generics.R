@@ -82,6 +82,10 @@ model_hints.default <- function(model) {
     coefficients = "{.fn summary} describes its quantities, {.fn as.matrix}
       has their draws.",
     weights = "Only regressions have them.",
+    likelihood = "{.fn log_lik} has that of each draw.",
+    fitted = "See {.fn predict} and {.fn posterior_predict}.",
+    predictions = "See {.fn predict} and {.fn draws_of}.",
+    replicates = "See {.fn draws_of}.",
     residuals = "{.fn pp_check} compares a fit with its data.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
@@ -92,11 +96,10 @@ sizes_hint <- "{.fn compare_k} compares fits with other numbers of components,
   topics or factors."
 
 # Where a user asks for one number and the posterior has a distribution of it.
-distribution_hints <- c("{.fn log_lik} has that of each draw.", "comparison")
+distribution_hints <- c("likelihood", "comparison")
 
 formula_hint <- "Only regressions have a formula and what belongs to it."
 groups_hint <- "Only regressions by a formula with groups have them."
-draws_hint <- "See {.fn predict} and {.fn draws_of}."
 
 #' @export
 logLik.gibbsite_fit <- no_answer( # nolint: object_name_linter.
@@ -124,9 +127,7 @@ sigma.gibbsite_fit <- no_answer(
 )
 
 #' @export
-fitted.gibbsite_fit <- no_answer(
-  "fitted values", "See {.fn predict} and {.fn posterior_predict}."
-)
+fitted.gibbsite_fit <- no_answer("fitted values", "fitted")
 
 #' @export
 residuals.gibbsite_fit <- no_answer("residuals", "residuals")
@@ -154,17 +155,17 @@ model.frame.gibbsite_fit <- no_answer(
 model.matrix.gibbsite_fit <- no_answer("model matrix", formula_hint)
 
 #' @export
-posterior_epred.gibbsite_fit <- no_answer("expected response", draws_hint)
+posterior_epred.gibbsite_fit <- no_answer("expected response", "predictions")
 
 #' @export
 posterior_linpred.gibbsite_fit <- no_answer(
-  "linear predictor", draws_hint,
+  "linear predictor", "predictions",
   alist(object = , transform = FALSE, ... = )
 )
 
 #' @export
 posterior_predict.gibbsite_fit <- no_answer(
-  "data that it could predict", "See {.fn draws_of}."
+  "data that it could predict", "replicates"
 )
 
 #' @rawNamespace S3method(bayesplot::pp_check, gibbsite_fit)
@@ -183,7 +184,7 @@ simulate.gibbsite_fit <- no_answer(
 
 #' @export
 augment.gibbsite_fit <- no_answer(
-  "predictions of its observations", "See {.fn predict}.",
+  "predictions of its observations as a table", "predictions",
   alist(x = , ... = )
 )
 

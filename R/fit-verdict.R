@@ -297,7 +297,8 @@ warn_faults <- function(fit) {
 #'
 #' Some of these quantities are not columns of the fit: of a mixture
 #' `weight[1]`, the largest weight of a draw, `weight[2]`, the second largest,
-#' ..., `mean[j]` and `cov[i,j]`, those of the mixture; of a topic model
+#' ..., `mean[j]` and `cov[i,j]`, those of the mixture, and `together`, which
+#' tells clusterings apart (see [gibbs_gmm()]); of a topic model
 #' `share[1]`, the share of the largest topic of a draw, ...; of ratings with a
 #' link `gap[c]`, the distance of cutpoints next to each other. `summary()` and
 #' `plot()` take these names as `variables`, too.

@@ -13,7 +13,7 @@ gmm_model <- function(x, k, prior, covariance = "full", keep = character(),
     data = data, prior = prior, nobs = sum(rows_seen(x)), rows = nrow(x),
     columns = gmm_columns(x, k, covariance, keep),
     k = as.integer(k), variables = colnames(x), covariance = covariance,
-    cures = gmm_cures(k),
+    cures = gmm_cures(k), reference = reference_points(x),
     keep = keep, merge_split = merge_split, source = source
   )
 }
@@ -410,13 +410,55 @@ model_invariants.gmm_model <- function(model, draws) {
     rowSums(b$pi * second) - mean[, i] * mean[, j]
   })
   covariance <- matrix(covariance, nrow(draws), nrow(pairs))
-  result <- cbind(draws[, "log_lik"], weight, mean, covariance)
+  together <- points_together(model$reference, b)
+  result <- cbind(draws[, "log_lik"], weight, mean, covariance, together)
   dimnames(result) <- list(NULL, c(
     "log_lik", paste0("weight[", seq_len(k), "]"),
     paste0("mean[", seq_len(d), "]"),
-    paste0("cov[", pairs[, 1L], ",", pairs[, 2L], "]")
+    paste0("cov[", pairs[, 1L], ",", pairs[, 2L], "]"),
+    if (!is.null(together)) "together"
   ))
   result
+}
+
+# Points about the data: the mean of the variables, and a standard deviation
+# from it in each of the first eight of them.
+reference_points <- function(x) {
+  x <- x[, seq_len(min(ncol(x), 8L)), drop = FALSE]
+  mean <- colMeans(x, na.rm = TRUE)
+  step <- diag(apply(x, 2L, stats::sd, na.rm = TRUE), ncol(x))
+  step[is.na(step)] <- 0
+  points <- rbind(0, step, -step) + rep(mean, each = 2L * ncol(x) + 1L)
+  points[is.na(points)] <- 0
+  points
+}
+
+# Which of the reference points a draw puts together: sum_c (sum_i w_i r_ic)^2,
+# with r_ic the probability of component c at point i, by its variances alone,
+# and with weights w_i that no symmetry of the points shares. Clusterings with
+# equal weights, moments and likelihood have different values.
+points_together <- function(points, b) {
+  if (is.null(points) || b$k == 1L) {
+    return(NULL)
+  }
+  variance <- lapply(seq_len(ncol(points)), function(j) {
+    gmm_covariance(b, j, j)
+  })
+  total <- 0
+  for (i in seq_len(nrow(points))) {
+    value <- log(b$pi)
+    for (j in seq_len(ncol(points))) {
+      mu <- b$mu[, (j - 1L) * b$k + seq_len(b$k), drop = FALSE]
+      value <- value - (points[i, j] - mu)^2 / (2 * variance[[j]]) -
+        log(variance[[j]]) / 2
+    }
+    value[b$pi == 0] <- -Inf
+    # the largest of a row
+    top <- value[cbind(seq_len(nrow(value)), max.col(value, "first"))]
+    share <- exp(value - top)
+    total <- total + (1 + (i * sqrt(2)) %% 1) * share / rowSums(share)
+  }
+  rowSums(total^2)
 }
 
 gmm_headline <- function(x, k, covariance) {

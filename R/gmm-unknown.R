@@ -232,6 +232,7 @@ gmm_unknown_model <- function(x, number, prior, covariance, keep, merge_split,
       "The number of components mixes slowly where clusters overlap, and may",
       "need tens of thousands of draws: see ?gibbs_gmm, section Unknown k."
     ),
+    reference = reference_points(x),
     keep = keep, merge_split = merge_split, source = source,
     ties = tied_variables(x, prior, covariance)
   )
@@ -541,8 +542,8 @@ model_invariants.gmm_unknown_model <- function(model, draws) {
   moments <- model_invariants.gmm_model(
     model, draws[, c(columns, "log_lik"), drop = FALSE]
   )
-  kept <- column_parts(colnames(moments))$block %in% c("mean", "cov") |
-    colnames(moments) == "weight[1]"
+  kept <- column_parts(colnames(moments))$block %in%
+    c("mean", "cov", "together") | colnames(moments) == "weight[1]"
   unname_rows(
     cbind(draws[, own, drop = FALSE], moments[, kept, drop = FALSE])
   )

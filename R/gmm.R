@@ -76,9 +76,14 @@
 #'
 #' R-hat and effective sample sizes are judged on quantities that do not depend
 #' on the numbering: the log-likelihood, the sorted weights (`weight[1]` is the
-#' largest of a draw), and the mean and covariance of the mixture (`mean[j]`,
-#' `cov[i,j]`). `summary(fit, variables = )` and `plot(fit, type = "trace",
-#' variables = )` take these names. With more components than the data support,
+#' largest of a draw), the mean and covariance of the mixture (`mean[j]`,
+#' `cov[i,j]`), and `together`, which tells how a draw clusters the space of the
+#' data. It is \eqn{\sum_c (\sum_i w_i r_{ic})^2}{sum_c (sum_i w_i r_ic)^2} for
+#' the mean of the data and the points one standard deviation from it in each of
+#' the first eight variables, where \eqn{r_{ic}}{r_ic} is the probability of
+#' component \eqn{c} at point \eqn{i} by its variances alone, and the weights
+#' \eqn{w_i} between 1 and 2 are fixed. `summary(fit, variables = )` and
+#' `plot(fit, type = "trace", variables = )` take these names. With more components than the data support,
 #' the posterior often has several modes between which a chain moves rarely. The
 #' R-hats of the sorted weights then show this, and so does a trace plot of
 #' `n_occupied`. `print()` and `summary()` then name the components that are not

@@ -39,6 +39,17 @@ check_ids <- function(x, what, arg, call) {
   check_text(words, paste0(arg, " (", what, ")"), call)
   # a factor may have NA among its levels
   missing <- if (is.factor(x)) is.na(x) | is.na(words)[x] else is.na(x)
+  if (is.character(words) && any(!missing)) {
+    empty <- if (is.factor(x)) !nzchar(words)[x] else !nzchar(x)
+    row <- which(empty)[1L]
+    if (!is.na(row)) {
+      abort_argument(
+        "The {what} of each rating must be known: in row {row} of {.arg {arg}}
+         it is an empty text.",
+        call = call, class = "missing", row = row
+      )
+    }
+  }
   if (any(missing)) {
     row <- which(missing)[[1]]
     abort_argument(
@@ -119,6 +130,27 @@ whole_words <- function(x) {
   odd <- grep("^[0-9.]+e\\+[0-9]+$", x)
   x[odd] <- id_words(as.double(x[odd]))
   x
+}
+
+# Names of the rows or columns of a matrix as ids: numbers for those that have
+# no name, and other names for those that are repeated.
+unique_names <- function(names) {
+  names <- numbered_names(names)
+  if (anyDuplicated(names) > 0) {
+    twice <- utils::head(unique(names[duplicated(names)]), 3)
+    inform_gibbsite(
+      c(i = "Several rows or columns are named {and_words(quoted(twice))}: a
+             number was added to tell them apart."),
+      class = "names"
+    )
+  }
+  make.unique(names)
+}
+
+numbered_names <- function(names) {
+  nameless <- is.na(names) | !nzchar(names)
+  names[nameless] <- as.character(seq_along(names))[nameless]
+  names
 }
 
 # ---- Rows of several ids -----------------------------------------------------

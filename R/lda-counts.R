@@ -528,6 +528,14 @@ name_counts <- function(table, vocabulary, known, arg, call) {
     table$terms <- as.vector(known) %||%
       as.character(seq_len(table$size[[2L]]))
   }
+  if (anyNA(table$terms)) {
+    at <- which(is.na(table$terms))[[1L]]
+    abort_argument(
+      "The name of term {at} in {.arg {arg}} is missing.",
+      call = call, class = "names"
+    )
+  }
+  table <- without_empty_term(table, arg)
   twice <- unique(table$terms[duplicated(table$terms)])
   if (length(twice) > 0L) {
     whose <- if (is.null(vocabulary)) arg else "vocabulary"
@@ -541,8 +549,27 @@ name_counts <- function(table, vocabulary, known, arg, call) {
     )
   }
   table$unnamed <- is.null(table$documents)
-  table$documents <- table$documents %||%
-    as.character(seq_len(table$size[[1L]]))
+  table$documents <- unique_names(
+    table$documents %||% as.character(seq_len(table$size[[1L]]))
+  )
+  table
+}
+
+# Without tokens that are an empty string.
+without_empty_term <- function(table, arg) {
+  empty <- which(!nzchar(table$terms))
+  if (length(empty) == 0L) {
+    return(table)
+  }
+  none <- table$term %in% empty
+  say_empty_tokens(sum(table$count[none]), arg)
+  for (part in c("document", "term", "count")) {
+    table[[part]] <- table[[part]][!none]
+  }
+  known <- seq_along(table$terms)[-empty]
+  table$term <- match(table$term, known)
+  table$terms <- table$terms[known]
+  table$size[[2L]] <- length(known)
   table
 }
 

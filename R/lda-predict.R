@@ -66,7 +66,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
 #'   documents x topics; for `"class"` a factor with an element a document,
 #'   whose levels are the topics' names, or their numbers where they have none.
-#'   Random numbers come from R's generator.
+#'   A new document without terms of the fit has the prior's shares, with a
+#'   message, and the class `NA`. Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   a fit without its data or draws of \eqn{\theta} when they are asked for,
 #'   and for a chain that is not there.
@@ -96,7 +97,12 @@ predict.gibbs_lda <- function(object, newdata = NULL,
       object, newdata, burnin = burnin, ndraws = ndraws, sweeps = sweeps,
       chain = chain
     )
-    return(largest_shares(mean))
+    class <- largest_shares(mean)
+    if (!is.null(newdata)) {
+      tokens <- suppressMessages(lda_newdata(object, newdata, "keep", call))
+      class[document_lengths_of(tokens) == 0] <- NA
+    }
+    return(class)
   }
   if (is.null(newdata)) {
     if (is_in_shards(fit_part(object, "model"))) abort_in_shards(call)
@@ -104,6 +110,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     return(fitted_shares(object, chains, type, ndraws, call))
   }
   tokens <- lda_newdata(object, newdata, "keep", call)
+  say_without_terms(tokens)
   inform_of_topics(object, chains)
   model <- fit_part(object, "model")
   k <- model$k
@@ -134,6 +141,20 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   out <- pooled[[type]]
   dimnames(out) <- names
   out
+}
+
+# New documents of which nothing is known.
+say_without_terms <- function(tokens) {
+  empty <- tokens$documents[document_lengths_of(tokens) == 0]
+  if (length(empty) > 0L) {
+    shown <- few_words(dQuote(empty, FALSE))
+    inform_gibbsite(
+      c(i = "{length(empty)} document{?s} of {.arg newdata} {?has/have} no term
+             of the fit: {shown}. {?Its/Their} shares are those of the
+             prior."),
+      class = "empty"
+    )
+  }
 }
 
 # The topic with the largest share of each document.

@@ -21,7 +21,8 @@
 #' @param alpha A positive number, `k` positive numbers, or a prior of a number:
 #'   the concentration of topics in documents. Numbers lie between 1e-20 and
 #'   1e20.
-#' @param eta The same for the terms in a topic; as numbers, one for each term.
+#' @param eta The same for the terms in a topic; as numbers, one for each term,
+#'   matched by name if they have names.
 #'   Or a matrix, topics x terms, of fixed concentrations \eqn{\eta_{tw}}{
 #'   eta_tw}, so that the topics differ in what they are about: each row is a
 #'   topic, and its name is the topic's. Columns with names are matched to the
@@ -70,7 +71,12 @@ check_terms_concentration <- function(eta, call) {
     return(remade(eta, seeded_topics, "seeded_topics()", "eta", call))
   }
   if (!is.numeric(eta) || length(dim(eta)) != 2L) {
-    return(check_concentration(eta, "eta", call))
+    value <- check_concentration(eta, "eta", call)
+    if (is.numeric(value) && !is.null(names(eta))) {
+      check_eta_names(names(eta), "value", call)
+      names(value) <- names(eta)
+    }
+    return(value)
   }
   check_numeric_vector(
     as.vector(eta), lower = 0, lower_open = TRUE, arg = "eta", call = call
@@ -83,7 +89,8 @@ check_terms_concentration <- function(eta, call) {
 
 # Names of topics or terms: none, or different ones.
 check_eta_names <- function(names, side, call) {
-  check_text(names, paste0(substr(side, 1L, 3L), "names(eta)"), call)
+  of <- c(row = "rownames", column = "colnames", value = "names")[[side]]
+  check_text(names, paste0(of, "(eta)"), call)
   bad <- is.na(names) | names == "" | duplicated(names)
   if (any(bad)) {
     at <- which(bad)[[1L]]
@@ -161,6 +168,10 @@ complete_lda_prior <- function(prior, k, counts, call) {
     prior$eta <- matrix_of_seeds(prior$eta, k, counts, call)
   } else if (is.matrix(prior$eta)) {
     prior$eta <- matched_eta(prior$eta, k, counts$terms, call)
+  } else if (is.numeric(prior$eta) && !is.null(names(prior$eta))) {
+    prior$eta <- matched_columns(
+      rbind(prior$eta), counts$terms, "value", call
+    )[1L, ] |> unname()
   } else {
     check_numbers_of(prior$eta, length(counts$terms), "eta", "terms", call)
   }
@@ -191,13 +202,18 @@ matched_eta <- function(eta, k, terms, call) {
     colnames(eta) <- terms
     return(eta)
   }
+  matched_columns(eta, terms, "column", call)
+}
+
+# The columns of the terms, by name; side: their word in messages.
+matched_columns <- function(eta, terms, side, call) {
   absent <- setdiff(terms, colnames(eta))
   if (length(absent) > 0L) {
     abort_argument(
       c(
-        "`eta` of `prior` has no column for {length(absent)} term{?s} of the
+        "`eta` of `prior` has no {side} for {length(absent)} term{?s} of the
          documents: {few_words(dQuote(absent, FALSE))}.",
-        i = "Give every term a column, or leave those terms out of `x`."
+        i = "Give every term a {side}, or leave those terms out of `x`."
       ),
       call = call
     )
@@ -206,7 +222,7 @@ matched_eta <- function(eta, k, terms, call) {
   if (length(other) > 0L) {
     shown <- few_words(dQuote(other, FALSE))
     inform_gibbsite(
-      "{length(other)} column{?s} of `eta` of `prior` belong{?s/} to no term of
+      "{length(other)} {side}{?s} of `eta` of `prior` belong{?s/} to no term of
        the documents and {?is/are} left out: {shown}.",
       class = "terms"
     )

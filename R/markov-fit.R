@@ -33,7 +33,8 @@
 #'   one depends on. Counts are of order 1.
 #' @param prior \eqn{a_{ij}}{a_ij}: a number above 0 (default 0.5), or a matrix
 #'   of numbers from 0 to 1e100 with a row for each state or tuple and a column
-#'   for each state. 0 makes a step impossible that is not in the data.
+#'   for each state, matched by name if it has names. 0 makes a step impossible
+#'   that is not in the data.
 #' @param draws,chains,cores,seed,checkpoint,stop_when,progress,keep_data As in
 #'   [running]. The draws of a chain are independent; default 1000 in each.
 #' @param object,x A fit.
@@ -54,7 +55,10 @@
 #' @return An object of class `fit_markov_chain`, see [gibbsite_fit] for what
 #'   all fits have. It stores `P[i,j]`, and, if all matrices of the posterior
 #'   have one closed class, `stationary[j]`. `coef()`: the posterior mean of the
-#'   matrix; `confint()`: intervals of its entries. `predict()`: a data frame
+#'   matrix, which is known without draws; `vcov()`: the posterior covariance of
+#'   its entries, likewise; `confint()`: intervals of all that is stored.
+#'   `summary()`, `tidy()` and `predict()` describe the draws, so that their
+#'   means differ from `coef()` by Monte Carlo error. `predict()`: a data frame
 #'   with a row for each number of steps and state: `step`, `state`, `mean` (the
 #'   predictive probability), `sd`, `lower` and `upper` (of the posterior of the
 #'   probability). `simulate()`: as that of [markov_chain()].
@@ -87,7 +91,7 @@ fit_markov_chain <- function(sequences, states = NULL, order = 1, prior = 0.5,
   order <- check_count(order, max = 12)
   running <- running_of(call, burnin = 0, thin = 1)
   counted <- transition_counts(sequences, states, order, call)
-  prior <- check_transition_prior(prior, counted, call)
+  prior <- check_transition_prior(prior, counted, order, call)
   model <- transitions_model(counted, order, prior, call)
   run_chains(model, running, match.call(), call)
 }
@@ -182,8 +186,13 @@ given_counts <- function(x, states, order, call) {
   if (!is_table && !named && !by_states) {
     if (nrow(x) == ncol(x) && is.null(states) && nrow(x) > 1L && !anyNA(x)) {
       abort_argument(
-        c("{.arg sequences} is a square matrix without names of states, which
-           may be counts or sequences.",
+        c(if (is.null(dimnames(x))) {
+            "{.arg sequences} is a square matrix without names of states, which
+             may be counts or sequences."
+          } else {
+            "{.arg sequences} is a square matrix whose rows and columns do not
+             have the same names, which may be counts or sequences."
+          },
           i = "{.fn as.table} says that it has counts, a list of its rows that
                it has sequences."),
         call = call
@@ -237,6 +246,15 @@ state_sequences <- function(x, call) {
       abort_argument("{.arg sequences} has no sequence.", call = call)
     }
     rows <- nrow(x)
+    inform_gibbsite(
+      c("Each row of {.arg sequences} is a sequence: {rows} sequence{?s} of
+         {counted(length(x), 'state')}.",
+        i = if (length(x) < 4L) {
+          "If a row is one time, give the column of states alone, or a list of
+           sequences made by {.fn split}."
+        }),
+      class = "rows"
+    )
     x <- matrix(unlist(lapply(x, function(column) {
       as.character(check_sequence(column, call))
     })), rows)
@@ -365,7 +383,7 @@ coded_states <- function(x, states, call) {
 
 # ---- Prior and model ---------------------------------------------------------
 
-check_transition_prior <- function(prior, counted, call) {
+check_transition_prior <- function(prior, counted, order, call) {
   size <- dim(counted$counts)
   if (is.matrix(prior)) {
     if (!is.numeric(prior) || is.object(prior) ||
@@ -383,6 +401,15 @@ check_transition_prior <- function(prior, counted, call) {
       as.vector(wrong), as.vector(prior), "prior", "numbers from 0 to 1e100",
       call
     )
+    by_name <- function(at, names, of) {
+      in_order_of(stats::setNames(seq_along(names), at), names,
+                  paste0(of, "(prior)"), "the states", call)
+    }
+    prior <- prior[
+      by_name(rownames(prior), tuple_names(counted$states, order), "rownames"),
+      by_name(colnames(prior), counted$states, "colnames"),
+      drop = FALSE
+    ]
     weight <- matrix(as.double(prior), size[[1L]])
   } else {
     prior <- check_number(prior, lower = 0, lower_open = TRUE, upper = 1e100,
@@ -592,6 +619,30 @@ model_key.transitions_model <- function(model, shown) {
 }
 
 #' @exportS3Method
+model_hints.transitions_model <- function(model) {
+  utils::modifyList(NextMethod(), list(
+    likelihood = "{.fn log_evidence} has the log probability of the steps.",
+    comparison = "{.fn log_evidence} compares orders and priors.",
+    fitted = "{.fn coef} has the transition probabilities.",
+    predictions = "See {.fn predict}.",
+    replicates = "{.fn simulate} draws paths.",
+    pp_check = "{.fn simulate} draws paths, to be compared with the data."
+  ))
+}
+
+#' @exportS3Method
+set_data.transitions_model <- function(model, data,
+                                       call = rlang::caller_env()) {
+  # a tuple has `order` states
+  order <- log(length(model$tuples), length(model$states))
+  order <- if (is.nan(order)) 1L else as.integer(round(order))
+  counted <- transition_counts(data, model$states, order, call)
+  fresh <- transitions_model(counted, order, model$prior, call)
+  model[names(fresh)] <- fresh
+  model
+}
+
+#' @exportS3Method
 model_next.transitions_model <- function(model) {
   c("predict(fit)", "markov_chain(fit)")
 }
@@ -628,6 +679,22 @@ posterior_shape <- function(model, call) {
     abort_no_data(call = call)
   }
   model$data$shape
+}
+
+#' @rdname fit_markov_chain
+#' @export
+vcov.fit_markov_chain <- function(object, ...) {
+  check_no_more(...)
+  model <- fit_part(object, "model")
+  shape <- posterior_shape(model, rlang::current_env())
+  mean <- shape / rowSums(shape)
+  size <- length(shape)
+  row <- rep(seq_len(nrow(shape)), ncol(shape))
+  same <- outer(row, row, `==`)
+  out <- same * (diag(as.vector(mean), size) -
+                   tcrossprod(as.vector(mean))) / (rowSums(shape)[row] + 1)
+  names <- indexed("P", seq_len(nrow(shape)), seq_len(ncol(shape)))
+  structure(out, dimnames = list(names, names))
 }
 
 #' @rdname fit_markov_chain

@@ -433,8 +433,8 @@ merged_counts <- function(ratings, positive, events, arg) {
   if (!all(first) && !events) {
     again <- sum(!first)
     inform_gibbsite(
-      c(i = "{again} count{?s} of {.arg {arg}} {?is/are} of a pair of user and
-             item that occurred before: the counts of a pair are added up."),
+      c(i = "{again} count{?s} of {.arg {arg}} {cli::qty(again)}{?is/are} of a
+             pair of user and item that occurred before: the counts of a pair are added up."),
       class = "repeated"
     )
   }

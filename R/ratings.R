@@ -469,18 +469,6 @@ ratings_from_triplets <- function(x) {
   )
 }
 
-unique_names <- function(names) {
-  if (anyDuplicated(names) > 0) {
-    twice <- utils::head(unique(names[duplicated(names)]), 3)
-    inform_gibbsite(
-      c(i = "Several rows or columns are named {and_words(quoted(twice))}: a
-             number was added to tell them apart."),
-      class = "names"
-    )
-  }
-  make.unique(names)
-}
-
 # The stored entries of a sparse matrix, zeros and repetitions included.
 as_triplets <- function(x, arg, call) {
   if (inherits(x, "simple_triplet_matrix")) {
@@ -708,7 +696,7 @@ looks_like_triplets <- function(x) {
 }
 
 is_mirrored <- function(x) {
-  is.numeric(x) && nrow(x) == ncol(x) && nrow(x) > 2L &&
+  is.numeric(x) && nrow(x) == ncol(x) && nrow(x) > 2L && any(!is.na(x)) &&
     identical(rownames(x), colnames(x)) && isSymmetric(unname(x))
 }
 
@@ -784,8 +772,12 @@ say_equal_ratings <- function(ratings, link, call) {
   }
   given <- ratings$levels[value[[1L]]] %||% format(value[[1L]], digits = 15)
   words <- c(
-    "All {length(value)} ratings are equal ({given}): nothing in them
-     distinguishes users or items.",
+    if (length(value) == 1L) {
+      "There is one rating alone: nothing distinguishes users or items."
+    } else {
+      "All {length(value)} ratings are equal ({given}): nothing in them
+       distinguishes users or items."
+    },
     i = "Where they are likes alone, add pairs that were not chosen as ratings
          of 0, by sampling, or give counts, such as how often an item was
          used."

@@ -67,9 +67,7 @@ document_names <- function(x, arg, call) {
     return(NULL)
   }
   check_text(names, paste0("names(", arg, ")"), call)
-  nameless <- is.na(names) | !nzchar(names)
-  names[nameless] <- as.character(seq_along(names))[nameless]
-  names
+  numbered_names(names)
 }
 
 # list(document, word) of a list of words; empty strings are left out with a
@@ -79,15 +77,16 @@ listed_tokens <- function(x, arg, call) {
   document <- rep.int(seq_along(x), lengths(x))
   word <- unlist(x, use.names = FALSE) %||% character()
   none <- !nzchar(word)
-  if (any(none)) {
-    count <- sum(none)
-    inform_gibbsite(
-      c(i = "{count} token{?s} of {.arg {arg}} {cli::qty(count)}{?is an empty
-             string and is/are empty strings and are} left out."),
-      class = "terms"
-    )
-  }
+  if (any(none)) say_empty_tokens(sum(none), arg)
   list(document = document[!none], word = word[!none])
+}
+
+say_empty_tokens <- function(count, arg) {
+  inform_gibbsite(
+    c(i = "{count} token{?s} of {.arg {arg}} {cli::qty(count)}{?is an empty
+           string and is/are empty strings and are} left out."),
+    class = "terms"
+  )
 }
 
 check_listed_tokens <- function(x, arg, call) {

@@ -986,7 +986,7 @@ test_that("glance and summary speak of invariant quantities", {
   expect_identical(
     colnames(gibbsite:::model_invariants(attr(fit, "model"), fit[[1]])),
     c("log_lik", "weight[1]", "weight[2]", "weight[3]", "mean[1]", "mean[2]",
-      "cov[1,1]", "cov[2,1]", "cov[2,2]")
+      "cov[1,1]", "cov[2,1]", "cov[2,2]", "together")
   )
 })
 
@@ -1003,12 +1003,54 @@ test_that("invariants are the moments of the mixture", {
         p$pi[c] * (p$sigma[[c]] + tcrossprod(p$mu[c, ]))
       }))
       cov <- second - tcrossprod(mean)
+      points <- attr(fit, "model")$reference
+      share <- t(apply(points, 1L, function(at) {
+        density <- vapply(1:3, function(c) {
+          p$pi[c] * prod(dnorm(at, p$mu[c, ], sqrt(diag(p$sigma[[c]]))))
+        }, 0)
+        density / sum(density)
+      }))
+      weights <- 1 + (sqrt(2) * seq_len(nrow(points))) %% 1
       expect_equal(unname(out[s, ]), unname(c(
         draws[s, "log_lik"], sort(p$pi, decreasing = TRUE), mean,
-        cov[1, 1], cov[2, 1], cov[2, 2]
+        cov[1, 1], cov[2, 1], cov[2, 2], sum(colSums(weights * share)^2)
       )), tolerance = 1e-10)
     }
   }
+})
+
+test_that("modes that are mirror images are told apart", {
+  points <- reference_points(cbind(c(-10, 0, 10)))
+  expect_equal(points, cbind(c(0, 10, -10)))
+  # {-10 and 0 | 10} and {-10 | 0 and 10}
+  draws <- rbind(c(2 / 3, 1 / 3, -5, 10, 26, 1), c(1 / 3, 2 / 3, -10, 5, 1, 26))
+  blocks <- list(
+    k = 2L, d = 1L, covariance = "full", pi = draws[, 1:2], mu = draws[, 3:4],
+    sigma = draws[, 5:6]
+  )
+  found <- points_together(points, blocks)
+  expect_gt(abs(diff(found)), 0.5)
+  # whatever the numbers of the components
+  turned <- lapply(blocks[4:6], function(block) block[, 2:1])
+  expect_equal(points_together(points, c(blocks[1:3], turned)), found)
+  # components without weight change nothing, nor does one of no spread
+  more <- list(
+    k = 3L, d = 1L, covariance = "full", pi = cbind(blocks$pi, 0),
+    mu = cbind(blocks$mu, 0), sigma = cbind(blocks$sigma, 0)
+  )
+  expect_equal(points_together(points, more), found)
+  expect_identical(reference_points(cbind(c(NA, 3), c(NA_real_, NA)))[2:3, ],
+                   matrix(c(3, 3, 0, 0), 2L))
+  # a chain that jumps between them is not converged
+  set.seed(2)
+  x <- c(rnorm(40, -10), rnorm(40), rnorm(40, 10))
+  fit <- quietly(gibbs_gmm(x, 2, draws = 300, burnin = 200, chains = 2,
+                           seed = 1, progress = FALSE))
+  table <- convergence(fit)
+  expect_false(converged(fit))
+  together <- table$variable == "together"
+  expect_lt(table$ess_bulk[together], 100)
+  expect_gt(min(table$ess_bulk[!together]), 300)
 })
 
 # The shape of s0 as ?gmm_prior defines it, row by row.

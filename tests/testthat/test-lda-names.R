@@ -147,3 +147,62 @@ test_that("prevalence is drawn and refused", {
   expect_gibbsite_error(topic_prevalence(fit, ~a, as.list(d)))
   expect_gibbsite_error(topic_prevalence(fit, ~a, d, topics = 4))
 })
+
+test_that("a vector eta is matched to the terms by name", {
+  x <- sim_lda(30, k = 2, terms = 6, tokens = 20)$x
+  eta <- stats::setNames(c(50, 1:5), rev(colnames(x)))
+  fit <- function(eta) {
+    quietly(gibbs_lda(x, 2, prior = lda_prior(eta = eta), draws = 10,
+                      burnin = 5, chains = 1, seed = 1, progress = FALSE))
+  }
+  expect_identical(
+    as.matrix(fit(eta)), as.matrix(fit(unname(eta[colnames(x)])))
+  )
+  expect_error(fit(eta[-1L]), "no value for 1 term",
+               class = "gibbsite_error_argument")
+  expect_error(lda_prior(eta = c(a = 1, a = 2)), "must be different",
+               class = "gibbsite_error_argument")
+})
+
+test_that("missing, empty and repeated names are treated alike", {
+  counts <- matrix(1:4, 2, dimnames = list(c("d", "d"), c("a", "b")))
+  fit <- function(x) {
+    quietly(gibbs_lda(x, 1, draws = 5, burnin = 1, chains = 1, seed = 1,
+                      progress = FALSE))
+  }
+  forms <- list(
+    counts, Matrix::Matrix(counts, sparse = TRUE),
+    slam::as.simple_triplet_matrix(counts)
+  )
+  for (x in forms) {
+    expect_message(
+      made <- fit(x), "named \"d\"", class = "gibbsite_message_names"
+    )
+    expect_identical(rownames(quietly(predict(made))), c("d", "d.1"))
+  }
+  rownames(counts) <- c(NA, "")
+  expect_identical(rownames(quietly(predict(fit(counts)))), c("1", "2"))
+  colnames(counts) <- c("a", NA)
+  expect_error(fit(counts), "term 2 in `x` is missing",
+               class = "gibbsite_error_argument")
+  colnames(counts) <- c("a", "")
+  tokens <- data.frame(document = c("a", "a", "b"), term = c("", "y", "y"))
+  for (x in list(counts, tokens, list(c("", "y"), "y"))) {
+    expect_message(made <- fit(x), "left out", class = "gibbsite_message_terms")
+    expect_identical(ncol(topic_estimates(made)$phi), 1L)
+  }
+})
+
+test_that("a new document without terms of the fit has no class", {
+  x <- sim_lda(30, k = 2, terms = 6, tokens = 20)$x
+  fit <- quietly(gibbs_lda(x, 2, draws = 10, burnin = 5, chains = 1, seed = 1,
+                           progress = FALSE))
+  new <- rbind(x[1:2, ], none = 0)
+  expect_message(shares <- predict(fit, new), "\"none\"",
+                 class = "gibbsite_message_empty")
+  expect_equal(unname(shares["none", ]), c(0.5, 0.5))
+  class <- quietly(predict(fit, new, type = "class"))
+  expect_identical(is.na(class), c(term = FALSE, term = FALSE, none = TRUE),
+                   ignore_attr = TRUE)
+  expect_no_message(predict(fit, new[1:2, ]), class = "gibbsite_message_empty")
+})

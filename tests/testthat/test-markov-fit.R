@@ -233,3 +233,64 @@ test_that("sequences that are none are refused", {
     fit_markov_chain(as.table(diag(2) / 2))
   })
 })
+
+test_that("names of a prior are those of the states", {
+  w <- c("dry", "dry", "wet", "wet", "dry", "dry", "dry")
+  prior <- matrix(c(100, 2, 3, 4), 2,
+                  dimnames = list(c("wet", "dry"), c("wet", "dry")))
+  fit <- function(prior, ...) {
+    fit_markov_chain(w, prior = prior, ..., draws = 10, seed = 1,
+                     progress = FALSE)
+  }
+  expect_identical(coef(fit(prior)), coef(fit(unname(prior[2:1, 2:1]))))
+  other <- prior
+  colnames(other) <- c("a", "b")
+  expect_error(fit(other), "colnames\\(prior\\)",
+               class = "gibbsite_error_argument")
+  pairs <- matrix(1:8, 4, dimnames = list(
+    c("wet,wet", "dry,dry", "dry,wet", "wet,dry"), NULL
+  ))
+  expect_identical(
+    coef(fit(pairs, order = 2)), coef(fit(unname(pairs[c(2, 3, 4, 1), ]),
+                                          order = 2))
+  )
+})
+
+test_that("a fit goes on with its data given again", {
+  w <- c("a", "b", "b", "c", "a", "a")
+  for (order in 1:2) {
+    fit <- fit_markov_chain(w, order = order, draws = 10, seed = 1,
+                            progress = FALSE)
+    bare <- drop_data(fit)
+    longer <- extend(bare, 5, data = w, progress = FALSE)
+    expect_identical(
+      as.matrix(longer), as.matrix(extend(fit, 5, progress = FALSE))
+    )
+    expect_error(extend(bare, 5, data = rev(w)), "not the data",
+                 class = "gibbsite_error_argument")
+  }
+})
+
+test_that("the covariance of the probabilities is that of the Dirichlet", {
+  fit <- fit_markov_chain(c(1, 2, 1, 1, 2, 2, 3, 1), draws = 20000, chains = 1,
+                          seed = 1, progress = FALSE)
+  draws <- as.matrix(fit)[, 1:9]
+  expect_identical(colnames(vcov(fit)), colnames(draws))
+  expect_equal(vcov(fit), cov(draws), tolerance = 0.05)
+  # what has no answer names what has one
+  expect_error(logLik(fit), "log_evidence", class = "gibbsite_error_argument")
+  expect_error(posterior_predict(fit), "simulate",
+               class = "gibbsite_error_argument")
+  expect_error(fitted(fit), "coef", class = "gibbsite_error_argument")
+})
+
+test_that("a data frame has a sequence in each row, which is said", {
+  expect_message(
+    fit_markov_chain(data.frame(id = c("A", "A"), state = c("a", "b")),
+                     draws = 5, seed = 1, progress = FALSE),
+    "2 sequences of 2 states", class = "gibbsite_message_rows"
+  )
+  turned <- matrix(c(5, 2, 3, 4), 2, dimnames = list(c("a", "b"), c("b", "a")))
+  expect_error(fit_markov_chain(turned), "do not\\s+have the same names",
+               class = "gibbsite_error_argument")
+})

@@ -514,3 +514,36 @@ test_that("a long table with names of its own is no matrix", {
   x$like <- x$rating > 4
   expect_error(gibbs_bmf(like ~ userId + movieId, x, rank = 1), "gibbs_pmf")
 })
+
+test_that("ids without a name are numbers, and an empty text is none", {
+  set.seed(1)
+  x <- matrix(rnorm(12), 4, dimnames = list(c("a", NA, "", "d"), NULL))
+  fit <- quietly(gibbs_bmf(x, rank = 1, draws = 5, burnin = 1, chains = 1,
+                           seed = 1, progress = FALSE))
+  expect_identical(unique(predict(fit)$user), c("a", "2", "3", "d"))
+  for (user in list(c("", "b"), factor(c("", "b")))) {
+    pairs <- data.frame(user = user, item = c("x", "y"), value = 1:2)
+    expect_error(gibbs_bmf(pairs, rank = 1), "row 1 of `ratings`\\s+it is an\\s+empty",
+                 class = "gibbsite_error_missing")
+  }
+  expect_message(predict(fit, data.frame(user = 9, item = 1)),
+                 "no user of `newdata`", class = "gibbsite_message_unknown")
+  expect_no_message(predict(fit, data.frame(user = c("9", "a"), item = 1)))
+})
+
+test_that("rows of features without ids are said to be numbered", {
+  set.seed(1)
+  s <- sim_bmf(10, 8, rank = 2, share = 0.6)
+  fit <- function(table) {
+    gibbs_bmf(s, rank = 1, user_features = table, draws = 5, burnin = 1,
+              chains = 1, seed = 1, progress = FALSE)
+  }
+  expect_message(
+    suppressWarnings(fit(data.frame(id = 10:1, age = rep(1:2, 5)))),
+    "If \"id\" has the ids", class = "gibbsite_message_ids"
+  )
+  expect_no_message(
+    quietly(fit(data.frame(user = 10:1, age = 10:1))),
+    class = "gibbsite_message_ids"
+  )
+})
