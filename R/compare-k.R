@@ -429,7 +429,7 @@ plot.k_comparison <- function(x, ...) {
       plot_key("best", blue, pch = 19),
       plot_key("not told apart from the best", blue, pch = 21),
       plot_key("worse", "grey35", pch = 21),
-      plot_key("not judged", "grey60", pch = 20, shown = FALSE),
+      plot_key("not judged", "grey35", pch = 15, shown = FALSE),
       plot_key("line", "grey60", lty = 1, lwd = 1, shown = FALSE),
       plot_key("value", "grey35", shown = FALSE),
       plot_key(bars, "grey35", lty = 1, lwd = 1.5)
