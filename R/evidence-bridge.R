@@ -352,6 +352,14 @@ model_unbounded.bmf_model <- function(model, given, call) {
   )
 }
 
+#' @exportS3Method
+model_unbounded.pmf_model <- function(model, given, call) {
+  abort_no_evidence(
+    model, "the factors have too many dimensions",
+    "Compare fits by the ranks of pairs held back: {.fn rank_measures}.", call
+  )
+}
+
 # why: a clause; hints: what to use instead.
 abort_no_evidence <- function(model, why, hints, call) {
   abort_argument(

@@ -11,7 +11,8 @@
 #'
 #' The method depends on the fit:
 #'
-#' - of [gibbs_lm()] with the conjugate prior in closed form;
+#' - of [gibbs_lm()] with the conjugate prior and [fit_markov_chain()] in closed
+#'   form;
 #' - of [laplace_logistic()] and [laplace()] by Laplace's method, or corrected
 #'   by importance ([importance_check()]);
 #' - of [gibbs_lm()] with the hierarchical prior, [gibbs_hlm()],
@@ -76,10 +77,10 @@
 #' `seed` or else R's generator determines. Other evidence takes none.
 #' @section Errors: `gibbsite_error_no_evidence`, a `gibbsite_error_argument`,
 #'   for fits that have no evidence here: of [gibbs_lda()], [gibbs_bmf()],
-#'   [gibbs_ordinal()] and [gibbs_categorical()], of [gibbs_count()] and t
-#'   errors with groups, of [gibbs_gmm()] with an unknown `k`, of [gibbs_lm()]
-#'   with the horseshoe prior, of [gibbs_sample()] without `log_density`;
-#'   regressions are compared by [loo::loo_compare()] then.
+#'   [gibbs_pmf()], [gibbs_ordinal()] and [gibbs_categorical()], of
+#'   [gibbs_count()] and t errors with groups, of [gibbs_gmm()] with an unknown
+#'   `k`, of [gibbs_lm()] with the horseshoe prior, of [gibbs_sample()] without
+#'   `log_density`; regressions are compared by [loo::loo_compare()] then.
 #'   `gibbsite_error_argument` for too few draws, and in `anova()` for fits that
 #'   are not Laplace approximations of the same response or have no evidence.
 #'   `gibbsite_error_no_data` for a fit without its data.

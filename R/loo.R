@@ -133,10 +133,10 @@ relative_efficiency <- function(fit, log_lik) {
 #' observations needs no weights, but fits the model once for each.
 #'
 #' The method has the joint density of [gibbs_lm()] (but not with the horseshoe
-#' prior, whose local scales are not stored), of [gibbs_logistic()] without
-#' groups, and of [laplace_logistic()]. Draws of the latter without
-#' `correct = "importance"` are those of an approximation, and so are the
-#' results.
+#' prior, whose local scales are not stored), of [gibbs_logistic()] and
+#' [gibbs_count()] without groups, and of [laplace_logistic()]. Draws of the
+#' latter without `correct = "importance"` are those of an approximation, and so
+#' are the results.
 #'
 #' @param x A fit that holds its data.
 #' @param loo The result of `loo(x)`.
@@ -388,7 +388,10 @@ check_can_fold <- function(model, call) {
 
 # The function that judges predictions of models that kfold() does not fit.
 other_validation <- function(model) {
-  other <- c(gibbs_lda = "held_out_perplexity", gibbs_bmf = "held_out")
+  other <- c(
+    gibbs_lda = "held_out_perplexity", gibbs_bmf = "held_out",
+    gibbs_pmf = "rank_measures"
+  )
   other[model$name]
 }
 

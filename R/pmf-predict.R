@@ -30,7 +30,9 @@
 #'   `probability` (of at least one), `sd` (of the count; with `interval =
 #'   "mean"` of the expected count), with an interval `lower` and `upper`, and
 #'   `unknown` as in [predict.gibbs_bmf()]: who has no count in the data. The
-#'   others: a matrix, draws x pairs.
+#'   others: a matrix, draws x pairs. `log_lik()` of the fit's own data, and so
+#'   `loo()`, has a column for each of the users x items pairs, with the names
+#'   `user:item`; `nobs()` counts the pairs with a count.
 #' @section Errors: `gibbsite_error_argument` for missing columns, for users and
 #'   items that the fit does not have, and for a fit without its data when
 #'   `newdata` is `NULL`; `gibbsite_error_size` when the fit keeps no draws of
@@ -174,9 +176,19 @@ log_lik.gibbs_pmf <- function(object, newdata = NULL, ndraws = NULL, ...) {
   kept <- kept_factors(object, ndraws, call)
   check_pairs_size(kept, pairs, call)
   mean <- linear_draws(kept, pairs$user, pairs$item)
-  matrix(
+  out <- matrix(
     stats::dpois(rep(pairs$value, each = nrow(mean)), mean, log = TRUE),
     nrow(mean)
+  )
+  if (is.null(newdata)) colnames(out) <- pair_names(model)
+  out
+}
+
+# The pairs of all_pairs().
+pair_names <- function(model) {
+  paste(
+    rep(as.character(model$users), model$m),
+    rep(as.character(model$items), each = model$n), sep = ":"
   )
 }
 

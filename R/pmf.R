@@ -67,7 +67,9 @@
 #'
 #' @param ratings The counts: a data frame, a matrix or a sparse matrix, see the
 #'   section on counts; or a formula.
-#' @param rank Whole number from 1 to 200, default 10: the number of factors.
+#' @param rank Whole number from 1 to 200, default 10: the number of factors. To
+#'   choose it, hold pairs back and compare the [rank_measures()] of fits with
+#'   several ranks.
 #' @param prior The prior, made by [pmf_prior()].
 #' @param formula A formula `count ~ user + item` or `~ user + item`.
 #' @param data A data frame in which the formula's variables are looked up

@@ -123,6 +123,30 @@ test_that("predictions are the means over the draws", {
   })
 })
 
+test_that("pairs have their names, and are compared by their ranks", {
+  fit <- quiet_pmf(few_counts(), 2)
+  pairs <- expand.grid(
+    user = c("ann", "bob", "cid"), item = c("jam", "rum", "tea"),
+    stringsAsFactors = FALSE
+  )
+  whole <- merge(pairs, few_counts(), all.x = TRUE, sort = FALSE)
+  whole$count[is.na(whole$count)] <- 0
+  own <- log_lik(fit)
+  expect_identical(nobs(fit), 5L)
+  expect_setequal(colnames(own), paste(whole$user, whole$item, sep = ":"))
+  expect_identical(
+    unname(own[, paste(whole$user, whole$item, sep = ":")]),
+    log_lik(fit, whole)
+  )
+  # a pair left out would be a count of 0
+  expect_gibbsite_error({
+    kfold(fit)
+    log_evidence(fit)
+  })
+  skip_if_not_installed("loo")
+  expect_warning(loo(fit), "rank_measures", class = "gibbsite_warning_pareto_k")
+})
+
 test_that("recommendations are unseen items, best first", {
   fit <- quiet_pmf(few_counts(), 2)
   found <- recommend(fit, n = 5)
