@@ -157,10 +157,15 @@ with_simulated_data.default <- function(model, state) {
 # A vague prior gives numbers with which nothing can be computed.
 check_simulated <- function(model, data) {
   largest <- if (is.numeric(data)) max(0, abs(data), na.rm = TRUE) else 0
-  if (anyNA(data, recursive = TRUE) || largest > 1e100) {
+  missing <- anyNA(data, recursive = TRUE)
+  if (missing || largest > 1e100) {
+    found <- if (missing || is.infinite(largest)) {
+      "are not finite"
+    } else {
+      paste("have sizes up to", signif(largest, 2))
+    }
     abort_argument(
-      c("The prior of `model` is too vague: data drawn from it have sizes up to
-         {signif(largest, 2)}.",
+      c("The prior of `model` is too vague: data drawn from it {found}.",
         i = "Give a `prior` that says what size the parameters have;
              {.fn prior_summary} shows the one of a fit."),
       call = NULL

@@ -25,6 +25,24 @@
 #' components, the likelihood among them: a sampler that ignores some of the
 #' data may only show there (Modrák et al. 2023).
 #'
+#' Besides parameters with the names of the fit's columns the quantities are:
+#' * `log_lik`: the log-likelihood.
+#' * [gibbs_gmm()]: `weight[1]`, ... (the weights, the largest first),
+#'   `mean[j]`, `cov[i,j]` (of the mixture), `together` (see [gibbs_gmm()]) and
+#'   `log_z` (the log probability of the allocations given the weights). With an
+#'   unknown `k` also `pairs` (the sum of the squared sizes of the components),
+#'   `alone` (the number of components with one observation), `log_alpha`,
+#'   `k log_alpha` (their product) and `log_s0` (the log determinant of
+#'   \eqn{S_0}).
+#' * [gibbs_bmf()]: `first` and `last` (the means of the first and the last
+#'   rating), `mean_square` (of the means of all ratings), `log_det_u` and
+#'   `log_det_v` (the log determinants of the precision matrices).
+#' * [gibbs_pmf()]: `total` (of all expected counts), `first` and `last` (the
+#'   expected counts of the first and the last pair).
+#' * [gibbs_lda()]: `largest` (the share of the largest topic), `document` and
+#'   `term` (the share of pairs of tokens of a document, or of a term, that have
+#'   the same topic).
+#'
 #' `summary()` tests each quantity: `p` is the probability that uniform ranks
 #' leave the pointwise band of their empirical distribution as far as these do
 #' (Säilynoja, Bürkner and Vehtari 2022), computed exactly. `plot()` draws the
@@ -35,8 +53,9 @@
 #' crash.
 #'
 #' @param model A call of a sampler, such as `gibbs_lm(mpg ~ wt, mtcars,
-#'   lm_prior("nig", noise_shape = 3, noise_rate = 20))`, or a fit. Its prior
-#'   must say what size the parameters have: data drawn from a vague one are too
+#'   lm_prior("nig", noise_shape = 3, noise_rate = 20))`, or a fit; not of
+#'   [laplace_logistic()], [laplace()] or [fit_markov_chain()]. Its prior must
+#'   say what size the parameters have: data drawn from a vague one are too
 #'   large.
 #' @param n Whole number from 1 to 1e8 (default 400): how many simulations. They
 #'   are divided among the chains, and rounded up.

@@ -201,10 +201,12 @@ test_that("what cannot be tested is an error", {
     sbc(gibbs_lm(dist ~ speed, datasets::cars), ..., seed = 1,
         progress = FALSE)
   }
+  horseshoe <- lm_prior("horseshoe")
   expect_gibbsite_error({
     sbc(3)
     sbc(laplace_logistic(am ~ wt, datasets::mtcars, progress = FALSE))
     line()
+    prior_predict(gibbs_lm(mpg ~ wt, datasets::mtcars, horseshoe), 3, seed = 1)
     line(draw_prior = one)
     check()
     check(draw_prior = one)
