@@ -19,11 +19,14 @@
 #'   chain, as many sweeps apart as those of the fit. With `stop_when` they are
 #'   the draws that are made at most ([until()]). Draws that faster chains of an
 #'   interrupted run have made already are used first.
-#' @param data The data, when the fit was made with `keep_data = FALSE` or went
-#'   through [drop_data()]; they must be those of the fit, as they were given to
-#'   it. For [gibbs_logistic()] they are `list(x = , y = )` with the model
-#'   matrix, for [gibbs_sample()] the list of conditionals. `NULL` (default)
-#'   when the fit holds them. Or new documents for a fit of [gibbs_lda()].
+#' @param data `NULL` (default) for a fit that holds its data. A fit of
+#'   [gibbs_gmm()], [gibbs_bmf()], [gibbs_pmf()], [gibbs_lda()] or
+#'   [fit_markov_chain()] that was made with `keep_data = FALSE`, or went
+#'   through [drop_data()], needs the data of the fit, as they were given to it;
+#'   one of [gibbs_logistic()] without groups needs `list(x = , y = )` with the
+#'   model matrix. The other regressions and [laplace_logistic()] need none:
+#'   `data` is an error. For [gibbs_sample()] the list of conditionals. For a
+#'   fit of [gibbs_lda()] that holds its data also new documents, see below.
 #' @param burnin With more documents: a whole number, 0 or more, the sweeps that
 #'   each chain runs first and does not keep. `NULL` (default): as many as in
 #'   the fit. A number is an error if there are no new documents.
@@ -236,9 +239,25 @@ attach_data <- function(fit, data, call) {
 #' Drop the data from a fit
 #'
 #' A fit holds the data, so that it can be continued and used for prediction
-#' without supplying them again. `drop_data()` removes them, to save space or to
-#' keep them private. [extend()] then needs them again, and compares them by a
-#' hash. The result is the same as with `keep_data = FALSE`.
+#' without supplying them again. `drop_data()` removes them to save space. The
+#' result is the same as with `keep_data = FALSE`.
+#'
+#' @section What stays in a fit without its data:
+#' A fit without its data is not private. A regression keeps the form of the
+#' data that its sampler reads, so that [extend()] needs no data:
+#' * With t errors, and in [gibbs_count()], [gibbs_ordinal()],
+#'   [gibbs_categorical()], [gibbs_logistic()] with groups and [gibbs_hlm()]
+#'   with several bars, this form has the response and the predictors of each
+#'   row.
+#' * In [gibbs_lm()], and in [gibbs_hlm()] with one bar, it has a decomposition
+#'   or rotations of the rows. A group of one row is there as it is.
+#' * [gibbs_logistic()] without groups and [laplace_logistic()] keep no such
+#'   form.
+#'
+#' The other fits keep no data. They have the names of users, items, documents,
+#' terms and groups, and the last state of each chain, such as the component of
+#' each observation or the topic of each token. [extend()] says which of them
+#' need their data again; it compares these by a hash.
 #'
 #' @section What a fit saves:
 #' A fit is complete: saved by `saveRDS()`, it works in another session. With a

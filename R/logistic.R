@@ -84,9 +84,10 @@
 #' `coefficients`: `p` numbers.
 #'
 #' @section Data supplied again:
-#' The fit holds its data. After [drop_data()] or with `keep_data = FALSE`,
-#' [extend()] takes them as `data = list(x = , y = )`, the model matrix and the
-#' response of the rows used, with `weights` and `offset` if the fit had any.
+#' The fit holds its data. After [drop_data()] or with `keep_data = FALSE`, a
+#' fit with groups goes on without them. For one without groups [extend()] takes
+#' them as `data = list(x = , y = )`, the model matrix and the response of the
+#' rows used, with `weights` and `offset` if the fit had any.
 #'
 #' @inheritParams laplace_logistic
 #' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0. Where the

@@ -253,7 +253,8 @@ simulate_data.ordered_model <- function(model, state) {
 # data.
 #' @exportS3Method
 set_data.ordered_model <- function(model, data, call = rlang::caller_env()) {
-  with_responses(model, data, "ordinal regression", function(frame, ...) {
+  what <- "regression of ordered categories"
+  with_responses(model, data, what, function(frame, ...) {
     ordinal_model_of(frame, model$prior, model$layout)
   }, call, function(y) {
     observed_response(

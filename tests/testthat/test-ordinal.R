@@ -50,6 +50,17 @@ test_that("pieces, thinning, extend() and resume() give the same bits", {
   }
 })
 
+test_that("a fit without its data goes on, and takes none", {
+  data <- ordered_example()
+  fit <- ordered_fit(r ~ x, data)
+  bare <- drop_data(fit)
+  expect_identical(
+    as.matrix(quietly(extend(bare, 5, progress = FALSE))),
+    as.matrix(quietly(extend(fit, 5, progress = FALSE)))
+  )
+  expect_gibbsite_error(extend(bare, 5, data = data, progress = FALSE))
+})
+
 test_that("predictions are those of the stored draws", {
   data <- ordered_example()
   fit <- ordered_fit(r ~ x + (x | g) + (1 | h), data, offset = o)
