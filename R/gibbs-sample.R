@@ -77,7 +77,8 @@
 #'   (and of `...`) that returns the log joint density up to a constant.
 #' @param keep `NULL` (default) to store every block, or the names of those to
 #'   store.
-#' @param draws,burnin,thin,chains,inits,threads,cores,seed As in [running].
+#' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
+#' @param threads Accepted, but not used.
 #' @param checkpoint,stop_when,progress As in [running].
 #' @return An object of class `gibbs_sample`, a `gibbsite_fit` and a
 #'   [coda::mcmc.list]: one matrix of draws for each chain. With `method =

@@ -105,8 +105,8 @@
 #'   [mh_trace()]. Use it for short runs: the stored steps must not exceed
 #'   `options(gibbsite.max_draws_mb = )`.
 #' @param burnin,thin As in [running]; `NULL` (default): see Length of the run.
-#' @param threads Accepted as by every sampler, but not used: the steps of a
-#'   chain cannot run in parallel.
+#' @param threads Accepted, but not used: the steps of a chain cannot run in
+#'   parallel.
 #' @param draws,chains,inits,keep,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @return An object of class `mh_sample`, a `gibbsite_fit` and a

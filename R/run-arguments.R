@@ -9,23 +9,25 @@
 #' the first chain starts.
 #'
 #' Some samplers lack arguments that have no meaning for them:
-#' - `threads`: [gibbs_lm()], [gibbs_logistic()], [laplace_logistic()] and
-#'   [laplace()].
-#' - `keep`: [gibbs_logistic()], [laplace_logistic()] and [laplace()], which
-#'   store all of their parameters.
-#' - `burnin`, `thin` and `inits`: [laplace_logistic()] and [laplace()], whose
-#'   draws are not those of a Markov chain from a starting value.
+#' - `threads`: the regressions but [gibbs_hlm()], [laplace()] and
+#'   [fit_markov_chain()].
+#' - `keep`: the regressions but [gibbs_lm()] and [gibbs_hlm()], [laplace()] and
+#'   [fit_markov_chain()], which store all of their parameters.
+#' - `burnin`, `thin` and `inits`: [laplace_logistic()], [laplace()] and
+#'   [fit_markov_chain()], whose chains need no starting values.
 #' - `keep_data`: [gibbs_sample()], whose functions hold the data.
 #'
 #' @name running
 #'
 #' @param draws The draws kept in each chain. A whole number, 1 or more: that
-#'   many. `NULL` (the default of all samplers but [gibbs_lda()]): 1000, and
-#'   then more by the rule [until()] if the chains have not converged, so that
-#'   `draws = NULL` is `draws = 1000, stop_when = until()`. With a rule, the
-#'   rule decides how many draws are made, and `draws` only sets its defaults;
-#'   a chain then keeps some 4,000 of them at most, evenly spaced (see
-#'   [until()]).
+#'   many. `NULL` (the default of most samplers): 1000, and then more by the
+#'   rule [until()] if the chains have not converged, so that `draws = NULL` is
+#'   `draws = 1000, stop_when = until()`. With a rule, the rule decides how many
+#'   draws are made, and `draws` only sets its defaults; a chain then keeps some
+#'   4,000 of them at most, evenly spaced (see [until()]). The default of
+#'   [gibbs_lda()], [laplace()], [laplace_logistic()] and [fit_markov_chain()]
+#'   is 1000, without a rule. With `lm_prior("nig")` `NULL` is 1000, too. (All
+#'   but those of [gibbs_lda()] are independent draws.)
 #' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
 #'   chain runs first and does not keep. A rule may add to them.
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
@@ -64,8 +66,10 @@
 #'   needs and the cap, with their times. While a document is knitted the lines
 #'   go to the terminal and not into the document.
 #' @param keep_data `TRUE` (the default) or `FALSE`: store the data in the fit.
-#'   Without the data the fit is smaller, and methods that need the data have an
-#'   argument for them. [drop_data()] says what else a fit saves.
+#'   Without the data the fit is smaller. Then `predict()` and the like need
+#'   `newdata`, some fits need `data` in [extend()], and methods of the fit's
+#'   own data, such as [loo()][loo.gibbsite_fit], [kfold()][kfold.gibbsite_fit]
+#'   and [residuals()], are errors. [drop_data()] says what else a fit saves.
 #'
 #' @section What is promised:
 #' 1. *Segments do not change the draws.* A run is done in short segments, so
@@ -152,6 +156,21 @@
 #' kinds "Box-Muller", "Buggy Kinderman-Ramage" and "user-supplied" are refused:
 #' they keep hidden state, or are known to be wrong.
 #'
+#' @section Conditions:
+#' Errors of the package have the class `gibbsite_error`, warnings
+#' `gibbsite_warning`, messages `gibbsite_message`. Those of runs have further
+#' classes:
+#' - `gibbsite_warning_convergence`: the chains have not converged; with a
+#'   rule that ended at its cap also `gibbsite_warning_cap`.
+#' - `gibbsite_warning_interrupted` and `gibbsite_error_interrupted`: the run
+#'   was interrupted; the error has the fit so far in its field `fit`.
+#' - `gibbsite_warning_checkpoint`: a checkpoint could not be written, and the
+#'   run goes on.
+#' - `gibbsite_error_chain`: a chain failed; the other chains are in the field
+#'   `fit`.
+#' - `gibbsite_error_generator`: the random number generator cannot be used, or
+#'   one of your functions changed its kind.
+#'
 #' @section Options:
 #' Set with [options()], each with its default:
 #' * `gibbsite.on_interrupt` (`"return"` when interactive, otherwise `"stop"`):
@@ -167,8 +186,10 @@
 #'   checkpoint; 0 writes after each segment.
 #' * `gibbsite.worker_seconds` (`Inf`): how long a sweep waits for a worker that
 #'   holds documents or ratings ([shards()]), before it counts as lost.
+#' * `gibbsite.times` (`TRUE`): whether fits and warnings say how many seconds
+#'   runs take, see [print()][summary.gibbsite_fit].
 #'
-#' The last four never change a draw. Options are read while the run goes on.
+#' The last five never change a draw. Options are read while the run goes on.
 #' If one of your functions sets an option to an invalid value, the run ends
 #' with an error that carries the fit so far in its field `fit`.
 #'
@@ -363,8 +384,8 @@ check_writable <- function(directory, arg, call) {
 #'
 #' Makes a rule for the argument `stop_when` of every sampler: the chains run
 #' until R-hat and the effective sample sizes of all quantities meet the
-#' thresholds, or until the cap is reached. Every sampler but [gibbs_lda()] runs
-#' by this rule if `draws` is not given.
+#' thresholds, or until the cap is reached. Most samplers run by this rule if
+#' `draws` is not given: see `draws` in [running].
 #'
 #' The rule is checked only after whole rounds of `every` draws, counted from
 #' the first one, when all chains have the same number of draws. The stopping
@@ -394,8 +415,8 @@ check_writable <- function(directory, arg, call) {
 #' ... rounds, if the draws do not meet the thresholds and more draws alone
 #' would not do (see the causes of [convergence()]: the burn-in is too short, or
 #' the chains are stuck; or the effective sample size is below 100), all draws
-#' so far become burn-in, unless fewer than as many are left before the cap. The
-#' kept draws, and all averages over them, begin anew there, and the rule is
+#' so far become burn-in, unless fewer draws than that remain before the cap.
+#' The kept draws, and all averages over them, begin anew there, and the rule is
 #' checked again after as many kept draws as were dropped. So at least half of
 #' the draws go, and a run does not end by a few draws in which chains happen to
 #' agree. A message says how many were dropped.
