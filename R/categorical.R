@@ -74,7 +74,8 @@
 #' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0.
 #' @param offset `NULL` or `n` numbers, added to the linear predictors of all
 #'   categories but the first.
-#' @param subset,na_action,contrasts As in [gibbs_lm()].
+#' @param subset,contrasts As in [gibbs_lm()].
+#' @param na_action As in [gibbs_lm()], but for `"impute"`.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
 #' @param ... Not used: an argument that is not known is an error.

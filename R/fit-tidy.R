@@ -248,8 +248,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #' @param effects For regressions: `NULL` (default) for all stored quantities,
 #'   or some of `"fixed"` (coefficients, and thresholds of ordered responses),
 #'   `"ran_pars"` (standard deviations, also of an observation, and correlations
-#'   of groups) and `"ran_vals"` (the deviation of each group). Deviations are
-#'   not exponentiated.
+#'   of groups) and `"ran_vals"` (the deviation of each group). Without groups
+#'   they must contain `"fixed"`. `dispersion` and `nu` are rows of `NULL`
+#'   alone. Deviations are not exponentiated.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`
@@ -262,7 +263,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #'
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
-#'   (the least), `converged` and `elapsed` (seconds).
+#'   (the least), `converged` and `elapsed` (seconds). Of [gibbs_bmf()] also
+#'   `rank`, `users`, `items`, `sigma` and `rmse` (posterior means; `NA` with
+#'   `link`).
 #' @section Errors: `gibbsite_error_argument` for `conf.level` out of range, and
 #'   for `exponentiate = TRUE` where coefficients are not log-odds or logs of
 #'   ratios.

@@ -438,16 +438,19 @@ rows_of_new_groups <- function(model, rows) {
 #' `fixef()`, `ranef()` and `VarCorr()` are the generics of nlme, which lme4 has
 #' too: fits of these packages are read by them as before.
 #'
-#' @param object,x A fit of [gibbs_hlm()], or of [gibbs_logistic()] with groups;
-#'   for `fixef()` of any regression.
+#' @param object,x A fit of a regression with groups: of [gibbs_hlm()],
+#'   [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()] or
+#'   [gibbs_categorical()]; for `fixef()` of any regression.
 #' @param sigma Not used (an argument of the generic).
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param ... Not used.
 #' @return `fixef()`: a vector with names; `ranef()`: a list with a data frame
-#'   for each grouping factor, by its name. It has a row for each group and the
-#'   attribute `postVar`, the posterior covariances (terms x terms x groups);
-#'   `VarCorr()`: a data frame with a row for each parameter.
+#'   for each grouping factor, by its name. It has a row for each group, a
+#'   column for each term (of [gibbs_categorical()] one for each category and
+#'   term, such as `b[Apartment,(Intercept)]`) and the attribute `postVar`, the
+#'   posterior covariances (terms x terms x groups); `VarCorr()`: a data frame
+#'   with a row for each parameter.
 #' @section Errors: `gibbsite_error_argument` for a level out of range, and for
 #'   fits without groups.
 #' @seealso [gibbs_hlm()], [gibbs_logistic()], [regression-data],

@@ -32,8 +32,9 @@
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' is weak in any units, and [prior_summary()] shows the values used. With
-#' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset) and
-#' \eqn{s_k}{s_k} the standard deviation of a column:
+#' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset), with
+#' divisor \eqn{n}, and \eqn{s_k}{s_k} the standard deviation of a column,
+#' without weights and with divisor \eqn{n - 1}:
 #'
 #' * `df`: 2 (half-t), \eqn{q + 2} (inverse-wishart; 3 if \eqn{\Sigma} is
 #'   diagonal).

@@ -61,12 +61,14 @@
 #' determine. With many observations this hardly matters. With few, and
 #' predictors that are nearly collinear, as in [longley][datasets::longley], the
 #' slopes differ from those of least squares. With \eqn{S^2}{S^2} the weighted
-#' variance of the responses (less the offset) about their mean:
+#' variance of the responses (less the offset) about their mean, with divisor
+#' \eqn{n}:
 #'
-#' * `scale`: the standard deviation of each predictor (without an intercept:
-#'   the root of its mean square). A slope then has the same prior in any unit
-#'   of its predictor. `scale = 1` is the prior \eqn{w_j \sim \mathrm{N}(0,
-#'   1/\lambda)}{w_j ~ N(0, 1/lambda)} in the predictors' own units.
+#' * `scale`: the standard deviation of each predictor, without weights and with
+#'   divisor \eqn{n - 1} (without an intercept: the root of its mean square). A
+#'   slope then has the same prior in any unit of its predictor. `scale = 1` is
+#'   the prior \eqn{w_j \sim \mathrm{N}(0, 1/\lambda)}{w_j ~ N(0, 1/lambda)} in
+#'   the predictors' own units.
 #' * `slope_shape`, `slope_rate`: 1/2 and \eqn{S^2/2}{S^2/2}. A change of the
 #'   predictor by \eqn{s_j}{s_j} then has a Cauchy distributed effect of scale
 #'   \eqn{S}{S}, and the prior counts as one slope of that size.

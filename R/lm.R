@@ -117,9 +117,9 @@
 #' @param offset `NULL` or `n` numbers between -1e100 and 1e100 that are added
 #'   to the mean.
 #' @param subset Rows of `data` to use, as in [stats::lm()].
-#' @param na_action What to do about missing values: `"fail"` (default),
-#'   `"omit"`, `"exclude"` or `"impute"`. The functions [stats::na.omit()] and
-#'   the like are accepted too.
+#' @param na_action What to do about missing values: `"fail"` (default; `"pass"`
+#'   is the same), `"omit"`, `"exclude"` or `"impute"`. The functions
+#'   [stats::na.omit()] and the like are accepted too.
 #' @param contrasts As in [stats::lm()].
 #' @param errors `"normal"` (default), or `"t"` for errors with heavy tails: see
 #'   the section on t errors.

@@ -27,16 +27,17 @@
 #'   et al. (2008) discuss the scale. With the probit link of [gibbs_logistic()]
 #'   the variances are the same, and weaker: a probit is about 0.6 times the
 #'   log-odds.
-#' * `intercept_variance`: \eqn{10^2 + \sum_j c_j m_j^2}, with \eqn{m_j} the
-#'   mean of predictor \eqn{j}: the variance that the intercept has when the
-#'   log-odds at the predictors' means are \eqn{\mathrm{N}(0, 10^2)}{N(0,
-#'   10^2)}. With a matrix the sum is \eqn{m^\top C m}{m'Cm}.
+#' * `intercept_variance`: \eqn{10^2 + \sum_j c_j \bar x_j^2}{10^2 + sum_j c_j
+#'   xbar_j^2}, with \eqn{\bar x_j}{xbar_j} the mean of predictor \eqn{j}: the
+#'   variance that the intercept has when the log-odds at the predictors' means
+#'   are \eqn{\mathrm{N}(0, 10^2)}{N(0, 10^2)}. With a matrix the sum is
+#'   \eqn{\bar x^\top C \bar x}{xbar'C xbar}.
 #' * `intercept_mean`: minus the sum of the slopes' prior means times the means
 #'   of the predictors. The log-odds at these have mean 0 then.
 #'
 #' A predictor that is constant and not zero is treated as an intercept (with
-#' variance \eqn{10^2 / m_j^2}). One that is zero everywhere gets the variance
-#' 1, with a message.
+#' variance \eqn{10^2 / \bar x_j^2}{10^2 / xbar_j^2}). One that is zero
+#' everywhere gets the variance 1, with a message.
 #'
 #' With groups in the formula, `y ~ x + (1 + x | g)`, \eqn{w} are the fixed
 #' effects, and the covariance matrix \eqn{\Sigma}{Sigma} of the groups'

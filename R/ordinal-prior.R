@@ -4,14 +4,14 @@
 #'
 #' The prior of [gibbs_ordinal()]: the coefficients are normal and the standard
 #' deviations of groups half-t, as in [logistic_prior()]. The thresholds
-#' \eqn{\theta}{theta}, at the predictors' means \eqn{\bar x}{m}, are ordered
+#' \eqn{\theta}{theta}, at the predictors' means \eqn{\bar x}{xbar}, are ordered
 #' normal variates,
 #' \deqn{w \sim \mathrm{N}(m, C), \quad \sqrt{\Sigma_{kk}} \sim
 #'   \mathrm{half}\textrm{-}t_{\nu}(A_k), \quad p(\theta \mid w) = (K - 1)!
 #'   \prod_{k=1}^{K-1} \mathrm{N}(\theta_k - \bar x^\top w \mid 0, s^2)
 #'   \quad \mathrm{for} \quad \theta_1 < \ldots < \theta_{K-1}.}{
 #'   w ~ N(m, C), sqrt(Sigma_kk) ~ half-t_nu(A_k),
-#'   p(theta | w) = (K - 1)! prod_k N(theta_k - m'w | 0, s^2)
+#'   p(theta | w) = (K - 1)! prod_k N(theta_k - xbar'w | 0, s^2)
 #'   for theta_1 < ... < theta_(K-1).}
 #'
 #' Fields left `NULL` are completed at the fit from the predictors, never from

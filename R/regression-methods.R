@@ -74,15 +74,15 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' draws. Mode and covariance can serve as the start and the proposal of another
 #' sampler.
 #'
-#' `fitted()` are the expected responses or probabilities of success,
-#' `predict(fit, type = "response")`. `residuals()` are the differences between
-#' the responses, or observed proportions of success, and the fitted values
-#' (`"response"`), these differences divided by the standard deviation of an
-#' observation, up to \eqn{\sigma}{sigma} (`"pearson"`), or for binomial
-#' responses the square roots of the contributions to the deviance with the sign
-#' of the difference (`"deviance"`). `simulate()` draws responses for the data
-#' of the fit, each data set from another draw (`NA` where the weight is 0). A
-#' fit of [gibbs_hlm()] draws the groups' deviations too.
+#' `fitted()` is `predict(fit, type = "response")`. `residuals()` are the
+#' differences between the responses, or observed proportions of success, and
+#' the fitted values (`"response"`), these differences divided by the standard
+#' deviation of an observation, up to \eqn{\sigma}{sigma} (`"pearson"`), or for
+#' binomial responses and counts the square roots of the contributions to the
+#' deviance with the sign of the difference (`"deviance"`). `simulate()` draws
+#' responses for the data of the fit, each data set from another draw (`NA`
+#' where the weight is 0). A fit of [gibbs_hlm()] draws the groups' deviations
+#' too.
 #'
 #' `weights()` are the observations' weights, 1 where none were given, or
 #' numbers of trials times the weights. `formula()`, `terms()`,
@@ -103,7 +103,8 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param type Of normal responses `"response"` (default) or `"pearson"`, of
-#'   binomial ones `"deviance"` (default), `"pearson"` or `"response"`.
+#'   binomial ones and counts `"deviance"` (default), `"pearson"` or
+#'   `"response"`. Of categories there are no residuals.
 #' @param nsim Whole number, at least 1: how many data sets.
 #' @param seed `NULL`, or a whole number for [set.seed()], after which the
 #'   generator is as it was.
@@ -116,8 +117,8 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #'   `nsim` columns in the form of the response, and the state of the generator
 #'   in its attribute `seed`.
 #' @section Errors: `gibbsite_error_argument` for unknown parameters, a level
-#'   out of range, and `sigma()` of binomial responses; `gibbsite_error_state`
-#'   for a fit without its data.
+#'   out of range, and `sigma()` of responses that are not normal (or t);
+#'   `gibbsite_error_state` for a fit without its data.
 #' @seealso [summary.gibbsite_fit()], [fixef.gibbsite_regression()],
 #'   [predict.gibbsite_regression()].
 #' @examples
@@ -308,7 +309,7 @@ with_responses <- function(model, data, what, remake, call,
 #' @param ... Not used.
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
-#'   for the fit's own data `.resid` (for binomial responses deviance
+#'   for the fit's own data `.resid` (for binomial responses and counts deviance
 #'   residuals) and with t errors `.weight`, near 0 for outliers: see
 #'   [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of

@@ -195,10 +195,10 @@ rows_to_predict <- function(model, newdata, offset, re_formula,
 #' Predictions for the data of the fit or for new data, from the whole
 #' posterior. With the linear predictor \eqn{\eta = o + x^\top w}{eta = o + x'w}
 #' (with groups \eqn{o + x^\top b + z^\top u_j}{o + x'b + z'u_j}) `"link"` is
-#' \eqn{\eta}{eta}, and `"response"` the expected response: \eqn{\eta}{eta} of
-#' a linear regression, the probability of success \eqn{F(\eta)}{F(eta)} of a
-#' logistic or probit regression. `"class"` is the more probable outcome of the
-#' latter.
+#' \eqn{\eta}{eta}, and `"response"` the expected response: \eqn{\eta}{eta} of a
+#' linear regression, the probability of success \eqn{F(\eta)}{F(eta)} of a
+#' logistic or probit regression, and the mean \eqn{\exp(\eta)}{exp(eta)} of a
+#' count. `"class"` is the more probable outcome of a binary response.
 #'
 #' `interval = "mean"` adds the posterior standard deviation and interval of
 #' this quantity. `interval = "prediction"` is of a new observation, as
@@ -374,8 +374,11 @@ foreign_type_hint <- function(type, known) {
 #' estimate how well new observations would be predicted. `pp_check()` compares
 #' the responses with replicated ones. `bayes_R2()` gives for each draw the
 #' variance of the expected responses divided by the sum of this variance and
-#' that of an observation, \eqn{\sigma^2}{sigma^2} or the mean binomial variance
-#' of one trial (Gelman et al. 2019).
+#' that of an observation (Gelman et al. 2019): \eqn{\sigma^2}{sigma^2}, with t
+#' errors \eqn{\sigma^2 \nu/(\nu - 2)}{sigma^2 nu/(nu - 2)}; the mean binomial
+#' variance of one trial; or the mean of \eqn{\mu_i + \tau^2 \mu_i^2}{mu_i +
+#' tau^2 mu_i^2}, the variance of a count with the mean \eqn{\mu_i}{mu_i}
+#' (Poisson: \eqn{\tau = 0}{tau = 0}).
 #'
 #' With groups their deviations are those of the draws. A fit of [gibbs_hlm()]
 #' with one bar does not store them unless it was made with `keep = "w"`: they

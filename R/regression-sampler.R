@@ -7,19 +7,21 @@
 #'
 #' @section Linear regression:
 #' One sweep draws in turn, with \eqn{z_{ij} = (x_{ij} - \bar x_j)/s_j}{z_ij =
-#' (x_ij - m_j)/s_j}, \eqn{u_j = s_j w_j}{u_j = s_j w_j}, \eqn{V =
-#' \mathrm{diag}(v)}{V = diag(v)}, \eqn{v_+ = \sum_i v_i}{v+ = sum_i v_i} and
+#' (x_ij - xbar_j)/s_j}, \eqn{u_j = s_j w_j}{u_j = s_j w_j} and its prior mean
+#' \eqn{\mu_j = s_j m_j}{mu_j = s_j m_j}, \eqn{V = \mathrm{diag}(v)}{V =
+#' diag(v)}, \eqn{v_+ = \sum_i v_i}{v+ = sum_i v_i} and
 #' \eqn{\bar y}{ybar} the weighted mean of \eqn{y - o}:
 #' \deqn{\alpha \mid \beta \sim \mathrm{N}\Bigl(\frac{\beta v_+ \bar y +
 #'   m_\alpha/t^2}{\beta v_+ + 1/t^2}, \frac{1}{\beta v_+ + 1/t^2}\Bigr),}{
 #'   alpha | beta ~ N((beta v+ ybar + m_alpha/t^2)/q, 1/q),
 #'   q = beta v+ + 1/t^2,}
-#' \deqn{u \mid \lambda, \beta \sim \mathrm{N}(\Sigma \beta Z^\top V (y - o),
-#'   \Sigma), \quad \Sigma^{-1} = \beta Z^\top V Z + \lambda I,}{
-#'   u | lambda, beta ~ N(beta Sigma Z'V(y - o), Sigma),
+#' \deqn{u \mid \lambda, \beta \sim \mathrm{N}(\Sigma (\beta Z^\top V (y - o) +
+#'   \lambda \mu), \Sigma), \quad \Sigma^{-1} = \beta Z^\top V Z + \lambda I,}{
+#'   u | lambda, beta ~ N(Sigma (beta Z'V(y - o) + lambda mu), Sigma),
 #'   Sigma^-1 = beta Z'VZ + lambda I,}
-#' \deqn{\lambda \mid u \sim \mathrm{Gamma}(a + r/2, b + u^\top P u/2),}{
-#'   lambda | u ~ Gamma(a + r/2, b + u'Pu/2),}
+#' \deqn{\lambda \mid u \sim \mathrm{Gamma}(a + r/2, b + (u -
+#'   \mu)^\top P (u - \mu)/2),}{
+#'   lambda | u ~ Gamma(a + r/2, b + (u - mu)'P(u - mu)/2),}
 #' \deqn{\beta \mid \alpha, u \sim \mathrm{Gamma}\Bigl(c + \frac n2, d +
 #'   \frac12 \sum_i v_i (y_i - o_i - \alpha - z_i^\top u)^2\Bigr).}{
 #'   beta | alpha, u ~ Gamma(c + n/2, d + sum_i v_i (y_i - o_i - alpha -
@@ -36,10 +38,11 @@
 #'
 #' With `lm_prior("nig")` the draws are independent draws of the posterior,
 #' \deqn{\beta \mid y \sim \mathrm{Gamma}(c + n/2, d_n), \quad
-#'   u \mid \beta \sim \mathrm{N}(\Sigma Z^\top V (y - o), \Sigma/\beta), \quad
+#'   u \mid \beta \sim \mathrm{N}(\Sigma (Z^\top V (y - o) + \lambda \mu),
+#'   \Sigma/\beta), \quad
 #'   \Sigma^{-1} = Z^\top V Z + \lambda I,}{
-#'   beta | y ~ Gamma(c + n/2, d_n), u | beta ~ N(Sigma Z'V(y - o),
-#'   Sigma/beta), Sigma^-1 = Z'VZ + lambda I,}
+#'   beta | y ~ Gamma(c + n/2, d_n), u | beta ~ N(Sigma (Z'V(y - o) + lambda
+#'   mu), Sigma/beta), Sigma^-1 = Z'VZ + lambda I,}
 #' and [log_evidence()] is exact.
 #'
 #' @section The horseshoe:
@@ -59,9 +62,9 @@
 #' \eqn{\beta}{beta} with \eqn{\alpha}{alpha} and \eqn{u} integrated out, each
 #' by a slice step on its logarithm (Neal 2003), from
 #' \deqn{p(\lambda, \beta \mid y) \propto p(\lambda)\, p(\beta) \,
-#'   \mathrm{N}\bigl(y - o \mid m_\alpha 1, \, (\beta V)^{-1} +
+#'   \mathrm{N}\bigl(y - o \mid m_\alpha 1 + Z \mu, \, (\beta V)^{-1} +
 #'   Z Z^\top/\lambda + t^2 1 1^\top\bigr),}{
-#'   p(lambda, beta | y) prop. to p(lambda) p(beta) N(y - o | m_alpha 1,
+#'   p(lambda, beta | y) prop. to p(lambda) p(beta) N(y - o | m_alpha 1 + Z mu,
 #'   (beta V)^-1 + ZZ'/lambda + t^2 11'),}
 #' and then \eqn{\alpha}{alpha} and \eqn{u} as above. The posterior of
 #' \eqn{\sigma} then depends on its prior.

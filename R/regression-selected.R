@@ -3,12 +3,12 @@
 #' Predictors that matter
 #'
 #' For each coefficient but the intercept the posterior probability that its
-#' effect is of a size that matters, \eqn{P(|\delta_j| > d \mid
-#' y)}{P(|delta_j| > d | y)}. The effect \eqn{\delta_j}{delta_j} is what a
-#' change of the predictor by one standard deviation adds to the linear
-#' predictor; of a predictor with two values a change by one unit, of a level of
-#' a factor the difference to the reference level. Of two predictors with nearly
-#' the same values each can be improbable where one of them is certain.
+#' effect is of a size that matters, \eqn{P(|\delta_j| > d \mid y)}{P(|delta_j|
+#' > d | y)}. The effect \eqn{\delta_j}{delta_j} is what a change of the
+#' predictor by one standard deviation adds to the linear predictor; of a
+#' predictor with two values a change by one unit, of a level of a factor the
+#' difference to the reference level. If two predictors are nearly equal, each
+#' may have a low probability although one of them surely matters.
 #'
 #' The default of \eqn{d} is a tenth of a standard deviation (Kruschke 2018): of
 #' the responses for normal and t errors, of the latent error for categories and
