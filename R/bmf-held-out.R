@@ -129,10 +129,11 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' prediction.
 #'
 #' [predict()][predict.gibbs_bmf] of the pairs of `predict_at` uses only the
-#' stored draws, which are fewer. The ends of the interval are those of
-#' [predict.gibbs_bmf()], shifted and scaled to the accumulated mean and
-#' standard deviation. With `range` or `link` in the fit all numbers are those
-#' of [predict.gibbs_bmf()], because only linear predictors are accumulated.
+#' stored draws, which are fewer. `lower` and `upper` of `predicted_at()` are
+#' those of [predict.gibbs_bmf()], shifted and scaled to the accumulated mean
+#' and standard deviation. With `range` or `link` in the fit all numbers are
+#' those of [predict.gibbs_bmf()], because only linear predictors are
+#' accumulated.
 #'
 #' The standard error of a coverage \eqn{p} is about \eqn{\sqrt{p(1-p)/n}}{
 #' sqrt(p (1 - p) / n)}. To compare the `rmse` of two fits use the same ratings:

@@ -43,8 +43,11 @@
 #'
 #' Fields left `NULL` are completed at the fit from \eqn{s^2}{s2}, the mean
 #' square of the ratings (about their mean with `center = TRUE`), and
-#' [prior_summary()] shows the values used. The defaults are weak: the prior
-#' variance of \eqn{u_i^\top v_j}{u_i'v_j} is about \eqn{s^2}{s2}.
+#' [prior_summary()] shows the values used. The defaults are weak: without
+#' biases the prior variance of \eqn{u_i^\top v_j}{u_i'v_j} is \eqn{s^2}{s2} for
+#' `"fixed"` and `"gamma"`. For `"wishart"` the prior variance of \eqn{u_i}{u_i}
+#' is \eqn{(1 + 1/\kappa_0) W_0^{-1}}{(1 + 1/kappa0) W0^-1}, and that of a
+#' rating's mean \eqn{2.25 s^2}{2.25 s2}, with biases \eqn{3.75 s^2}{3.75 s2}.
 #'
 #' * `factor_variance`: \eqn{\sqrt{s^2 / rank}}{sqrt(s2 / rank)};
 #'   `noise_variance`: \eqn{s^2 / 2}{s2 / 2};
@@ -75,8 +78,8 @@
 #'   rating; the rate has squared units of the ratings.
 #' @param mu0 For `"wishart"`: `NULL`, one number (for every coordinate) or `D`
 #'   numbers.
-#' @param kappa0 For `"wishart"`: `NULL` or a positive number, the number of
-#'   users (items) that the prior mean has the weight of.
+#' @param kappa0 For `"wishart"`: `NULL` or a positive number, how many users
+#'   (items) the prior mean counts as.
 #' @param W0 For `"wishart"`: `NULL`, one positive number (a multiple of the
 #'   identity), `D` positive numbers (a diagonal) or a symmetric positive
 #'   definite `D x D` matrix: the scale matrix of the Wishart distribution.

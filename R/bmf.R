@@ -444,7 +444,7 @@ check_link <- function(link, method, call) {
 #' Choose `"ordinal"` for ratings of few levels if the probabilities of levels
 #' matter or levels are used very unequally: it describes single ratings much
 #' better. Means are predicted about as well without `link`, which is several
-#' times faster and takes in new users ([fold_in()]). `range` is for means and
+#' times faster and whose [fold_in()] is exact. `range` is for means and
 #' intervals on the scale without the cost of a link.
 #'
 #' @section Range of the ratings:

@@ -308,9 +308,9 @@ warn_faults <- function(fit) {
 #' `log_joint`, which follow the number of factors in use (the results are the
 #' predictions); of topics `log_joint`, `log_lik`, `alpha` and `eta`; of a
 #' mixture with an unknown number of components `k`, which counts empty ones,
-#' and `alpha`. They may have five times the excess of R-hat and an eighth of
-#' the effective sample size: 1.05 and 50 by default. A line of the verdict says
-#' so if they need it.
+#' and `alpha`. For these the limits are R-hat 1.05 and an effective sample size
+#' of 50 by default (five times the excess over 1, and an eighth of the size). A
+#' line of the verdict says so if they need it.
 #'
 #' A quantity that is the same in every draw of every chain (often the number of
 #' occupied components) has no R-hat. It counts as converged if other quantities

@@ -62,8 +62,8 @@ component_draws <- function(fit, call) {
 #' @param type `"cluster"`: the clusters of the fit's observations by
 #'   [point_clustering()]; of `newdata`, the clusters of the highest
 #'   probability. `"prob"`: for each cluster the posterior probability that the
-#'   observation is in one component with a member of the cluster, drawn at
-#'   random. `"density"`: the density \eqn{\sum_c \pi_c \mathrm{N}(x \mid
+#'   observation is in the same component as a randomly chosen member of the
+#'   cluster. `"density"`: the density \eqn{\sum_c \pi_c \mathrm{N}(x \mid
 #'   \mu_c, \Sigma_c)}{sum_c pi_c N(x | mu_c, Sigma_c)} of the observations, or
 #'   of `newdata`.
 #' @param ndraws,nobs As in [posterior_predict()][gmm-checks].

@@ -83,12 +83,13 @@
 #' the first eight variables, where \eqn{r_{ic}}{r_ic} is the probability of
 #' component \eqn{c} at point \eqn{i} by its variances alone, and the weights
 #' \eqn{w_i} between 1 and 2 are fixed. `summary(fit, variables = )` and
-#' `plot(fit, type = "trace", variables = )` take these names. With more components than the data support,
-#' the posterior often has several modes between which a chain moves rarely. The
-#' R-hats of the sorted weights then show this, and so does a trace plot of
-#' `n_occupied`. `print()` and `summary()` then name the components that are not
-#' the same in all draws: in a draw where it is another one, a component keeps
-#' less than a quarter of the points that it keeps in most draws.
+#' `plot(fit, type = "trace", variables = )` take these names. With more
+#' components than the data support, the posterior often has several modes
+#' between which a chain moves rarely. The R-hats of the sorted weights then
+#' show this, and so does a trace plot of `n_occupied`. `print()` and
+#' `summary()` then name the components that are not the same in all draws. A
+#' component counts as changed in a draw if fewer than a quarter of its usual
+#' observations are in it.
 #'
 #' @section Sampler:
 #' A sweep also moves whole groups of observations between components, and

@@ -48,7 +48,8 @@
 #' say. Above 0.7 the corrected values are not reliable either; [print()] says
 #' so.
 #'
-#' The model's fit does not compute any of this; `importance_check()` does.
+#' The numbers are not stored in the fit: [print()] and [summary()] compute
+#' them, too.
 #'
 #' @section Draws of the density itself:
 #' With `correct = "importance"` of

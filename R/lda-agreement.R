@@ -152,7 +152,7 @@ same_words <- function(same) {
 use_lines <- function(all_same, more, seconds) {
   if (all_same) {
     return(paste0(
-      "The terms can be used; the other quantities are not yet exact: ",
+      "The terms can be used; the other quantities are not yet precise: ",
       "extend(fit, ", digits(more), ")", cost_words(seconds), "."
     ))
   }

@@ -40,7 +40,7 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #'
 #' The chain runs once for each chain of the fit, given the posterior means of
 #' \eqn{\phi} and \eqn{\alpha}. If `keep = "phi"` stored the draws, it runs once
-#' for each of `draws` of them, and the result includes their uncertainty.
+#' for each of `ndraws` of them, and the result includes their uncertainty.
 #' Topics have the numbers of the fit's columns.
 #'
 #' Chains may have found different topics. A message says so where the

@@ -98,10 +98,10 @@
 #'
 #' If all topics agree, their terms and the documents' shares can be used with
 #' the standard deviations of [topic_estimates()], which include the differences
-#' between chains; more draws make the other quantities exact. If some differ,
-#' use one chain, or try a longer burn-in or fewer topics; more draws of the
-#' same chains seldom help. Pairs of topics with an affinity of 0.9 or more to
-#' each other and topics that hold less than a tenth of an equal share of the
+#' between chains; more draws make the other quantities more precise. If some
+#' differ, use one chain, or try a longer burn-in or fewer topics; more draws of
+#' the same chains seldom help. Pairs of topics with an affinity of 0.9 or more
+#' to each other and topics that hold less than a tenth of an equal share of the
 #' tokens are named: there may be too many topics.
 #'
 #' @section Choosing k:

@@ -25,9 +25,9 @@
 #' a few steps from each is made, simulated and carried through time in
 #' fractions of a second. Up to 1,500 states its linear equations are solved as
 #' those of any chain; above, by iterations, or where these do not end soon by a
-#' sparse LU decomposition, which are right to some 12 digits less those of the
-#' condition of the equations. What needs all pairs of
-#' states, such as [mixing_time()], takes a matrix that is not sparse, within
+#' sparse LU decomposition. These are right to about 12 digits, fewer if the
+#' equations are ill-conditioned. What needs all pairs of states, such as
+#' [mixing_time()], takes a matrix that is not sparse, within
 #' `options(gibbsite.max_draws_mb = )`.
 #'
 #' A list of matrices, or a function of time that returns one, makes a chain

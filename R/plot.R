@@ -22,12 +22,11 @@
 #' @param type One or more of `"trace"`, `"density"`, `"autocorrelation"` and
 #'   `"ranks"`; default trace and density side by side.
 #' @param variables `NULL` (default): the quantities on which [convergence()] is
-#'   judged. Of more than six (with several types four) there are those with the
-#'   largest R-hats if some R-hat of halves of chains is above 1.01, and the
-#'   first if not.
-#'   Otherwise names of such quantities, of columns or of blocks, such as
-#'   `c("pi", "log_lik")`, at most 30 panels in all. Components are renumbered
-#'   as in [summary.gibbsite_fit()].
+#'   judged. If there are more than six (with several types four), the six with
+#'   the largest R-hats are drawn if any split R-hat is above 1.01; otherwise
+#'   the first six. Otherwise names of such quantities, of columns or of blocks,
+#'   such as `c("pi", "log_lik")`, at most 30 panels in all. Components are
+#'   renumbered as in [summary.gibbsite_fit()].
 #' @param ... Not used.
 #' @return `x`, invisibly. The graphical parameters are restored.
 #' @section Errors: `gibbsite_error_argument` for an unknown type or variable,

@@ -35,8 +35,8 @@
 #'
 #' [extend()], [until()], Ctrl-C and progress are as for other fits, as long as
 #' the session and the cluster go on. A worker keeps the last state of a chain
-#' and the one before the last segment. So of two fits, of which one continues
-#' the other, only the longer can be continued.
+#' and the one before the last segment. So after [extend()] the shorter fit can
+#' no longer be continued.
 #'
 #' With `checkpoint`, the session fetches the topics of all tokens and the sums
 #' of the shares when it writes, 2 bytes for each token and 16 for each document
