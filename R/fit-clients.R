@@ -417,8 +417,8 @@ predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
 #' @return `rhat()` and `neff_ratio()`: a vector with names; the ratio is the
 #'   bulk effective sample size divided by the number of draws. `NA` for a
 #'   quantity that is constant. `log_posterior()`: a data frame with the columns
-#'   `Chain`, `Iteration` and `Value`, for fits of [mh_sample()], [gibbs_bmf()]
-#'   and [gibbs_lda()], which store the log density.
+#'   `Chain`, `Iteration` and `Value`, for fits of [mh_sample()], [gibbs_bmf()],
+#'   [gibbs_pmf()] and [gibbs_lda()], which store the log density.
 #' @section Errors: `gibbsite_error_argument`; `log_posterior()` also for a fit
 #'   that does not store the log density.
 #' @seealso [convergence()], [plot.gibbsite_fit()], [clients].

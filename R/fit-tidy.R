@@ -245,12 +245,13 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #'   `conf.high` of each coefficient. `std.error` remains that of the
 #'   coefficient, as in broom, and other rows, such as standard deviations of
 #'   groups, remain as they are. Default `FALSE`.
-#' @param effects For regressions: `NULL` (default) for all stored quantities,
-#'   or some of `"fixed"` (coefficients, and thresholds of ordered responses),
-#'   `"ran_pars"` (standard deviations, also of an observation, and correlations
-#'   of groups) and `"ran_vals"` (the deviation of each group). Without groups
-#'   they must contain `"fixed"`. `dispersion` and `nu` are rows of `NULL`
-#'   alone. Deviations are not exponentiated.
+#' @param effects For regressions (not [laplace_logistic()]): `NULL` (default)
+#'   for all stored quantities, or some of `"fixed"` (coefficients, and
+#'   thresholds of ordered responses), `"ran_pars"` (standard deviations, also
+#'   of an observation, and correlations of groups) and `"ran_vals"` (the
+#'   deviation of each group). Without groups they must contain `"fixed"`.
+#'   `dispersion` and `nu` are rows of `NULL` alone. Deviations are not
+#'   exponentiated.
 #' @param ... Not used.
 #' @return `tidy()`: a data frame with the columns `term` (the name of the
 #'   column), `label` (its meaning, with the names in the data), `estimate`

@@ -55,7 +55,10 @@
 #' observed entries and then the missing ones given the allocation, from their
 #' conditional normal distribution. `log_lik` is the density of the observed
 #' entries. `"fail"` raises an error that names the first missing entry,
-#' `"omit"` leaves incomplete rows out and says so.
+#' `"omit"` leaves incomplete rows out and says so. An observation without any
+#' entry does not count in `nobs()`, [log_lik()] and `loo()`, whose columns have
+#' the numbers of the rows; [predict()], [coclustering()] and
+#' [posterior_predict()] have all rows.
 #'
 #' @section Labels:
 #' The posterior does not change when the components are renumbered (unless

@@ -14,14 +14,13 @@
 #'   number. Default: the mean of the numbers in it.
 #' @param ... Further arguments of [graphics::hist()], such as `main`.
 #' @param x An object made by `prior_predict()`.
-#' @return An object of class `prior_prediction`, a list:
-#'   \item{data}{a list of `n` sets of data, each in the form of the model's
-#'     data: the responses of a regression, a matrix for [gibbs_gmm()], a data
-#'     frame of ratings for [gibbs_bmf()], a sparse matrix of counts for
-#'     [gibbs_lda()], the list that `simulate_data` returns.}
-#'   \item{quantities}{a matrix of `n` draws of parameters and other quantities,
-#'     as [sbc()] uses them.}
-#'   \item{observed}{the data of the call, in the same form, or `NULL`.}
+#' @return An object of class `prior_prediction`, a list: \item{data}{a list of
+#'   `n` sets of data, each in the form of the model's data: the responses of a
+#'   regression, a matrix for [gibbs_gmm()], a data frame of ratings for
+#'   [gibbs_bmf()], of counts for [gibbs_pmf()], a sparse matrix of counts for
+#'   [gibbs_lda()], the list that `simulate_data` returns.} \item{quantities}{a
+#'   matrix of `n` draws of parameters and other quantities, as [sbc()] uses
+#'   them.} \item{observed}{the data of the call, in the same form, or `NULL`.}
 #'   For a regression `as.matrix()` gives the simulated responses, draws x
 #'   observations, for bayesplot's functions. `plot()` draws a histogram of a
 #'   statistic of the simulated data, with a line at that of the data.

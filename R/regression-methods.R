@@ -98,7 +98,8 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' [stats::glm()], at the mode.
 #'
 #' @param object,formula,x A fit of a regression; for `coef()`, `vcov()` and
-#'   `confint()` also one of [laplace()], [mh_sample()] or [gibbs_sample()].
+#'   `confint()` also one of [laplace()], [mh_sample()], [gibbs_sample()] or
+#'   [fit_markov_chain()].
 #' @param parm Names or numbers of parameters; default all.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.

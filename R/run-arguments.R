@@ -165,11 +165,15 @@
 #' - `gibbsite_warning_interrupted` and `gibbsite_error_interrupted`: the run
 #'   was interrupted; the error has the fit so far in its field `fit`.
 #' - `gibbsite_warning_checkpoint`: a checkpoint could not be written, and the
-#'   run goes on.
+#'   run goes on. `gibbsite_warning_lock`: its directory cannot be locked.
 #' - `gibbsite_error_chain`: a chain failed; the other chains are in the field
 #'   `fit`.
 #' - `gibbsite_error_generator`: the random number generator cannot be used, or
-#'   one of your functions changed its kind.
+#'   one of your functions changed its kind. `gibbsite_warning_streams`: two
+#'   chains end with the same stream, because a function sets a seed.
+#' - `gibbsite_message_progress`, `gibbsite_message_burnin` (a rule added to the
+#'   burn-in) and `gibbsite_message_omitted` (rows with missing values are left
+#'   out).
 #'
 #' @section Options:
 #' Set with [options()], each with its default:
