@@ -254,10 +254,11 @@ attach_data <- function(fit, data, call) {
 #' * [gibbs_logistic()] without groups and [laplace_logistic()] keep no such
 #'   form.
 #'
-#' The other fits keep no data. They have the names of users, items, documents,
-#' terms and groups, and the last state of each chain, such as the component of
-#' each observation or the topic of each token. [extend()] says which of them
-#' need their data again; it compares these by a hash.
+#' The other fits keep no data, but for the features of [gibbs_bmf()]. They have
+#' the names of users, items, documents, terms and groups, and the last state of
+#' each chain, such as the component of each observation or the topic of each
+#' token. [extend()] says which of them need their data again; it compares these
+#' by a hash.
 #'
 #' @section What a fit saves:
 #' A fit is complete: saved by `saveRDS()`, it works in another session. With a

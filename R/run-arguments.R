@@ -26,8 +26,9 @@
 #'   draws are made, and `draws` only sets its defaults; a chain then keeps some
 #'   4,000 of them at most, evenly spaced (see [until()]). The default of
 #'   [gibbs_lda()], [laplace()], [laplace_logistic()] and [fit_markov_chain()]
-#'   is 1000, without a rule. With `lm_prior("nig")` `NULL` is 1000, too. (All
-#'   but those of [gibbs_lda()] are independent draws.)
+#'   is 1000, without a rule. With `lm_prior("nig")` `NULL` is 1000, too. (But
+#'   for [gibbs_lda()], and with `correct = "importance"`, these draws are
+#'   independent.)
 #' @param burnin Whole number, 0 or more (default 1000): the sweeps that each
 #'   chain runs first and does not keep. A rule may add to them.
 #' @param thin Whole number, 1 or more (default 1): the sweeps for each kept
