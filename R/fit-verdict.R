@@ -268,13 +268,13 @@ doubt_words <- function(doubts, kinds = NULL) {
   words[vapply(doubts, `[[`, "", "kind") %in% kinds]
 }
 
-# Chains that miss a region agree with each other.
+# Chains may agree with each other and miss a region.
 warn_faults <- function(fit) {
   words <- model_faults(fit_part(fit, "model"), fit)
   if (length(words) > 0L) {
     fit_is <- short_call(fit_part(fit, "model"))
     warn_gibbsite(
-      c("The chains of {.code {fit_is}} agree, but may miss a region.",
+      c("The draws of {.code {fit_is}} may miss a region.",
         bullets_of("words", words)),
       class = "region"
     )

@@ -76,7 +76,7 @@ announce <- function(job, fit, call) {
     vain = ,
     time = judge(fit, job$running$stop_when),
     rule = warn_faults(fit), # the user's own thresholds are met
-    if (!job$model$independent) judge(fit)
+    if (job$model$independent) warn_faults(fit) else judge(fit)
   )
 }
 
