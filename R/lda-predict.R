@@ -103,7 +103,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     inform_of_topics(object, chains)
     return(fitted_shares(object, chains, type, ndraws, call))
   }
-  tokens <- lda_newdata(object, newdata, "keep", call)
+  tokens <- lda_newdata(object, newdata, call)
   inform_of_topics(object, chains)
   model <- fit_part(object, "model")
   k <- model$k
@@ -163,7 +163,7 @@ prior_shares <- function(documents, job) {
   total <- sum(alpha)
   mean <- alpha / total
   square <- alpha * (alpha + 1) / (total * (total + 1))
-  rows <- function(x) matrix(x, documents, k, byrow = TRUE)
+  rows <- function(x) matrix(rep(x, each = documents), documents, k)
   list(
     theta = sim_dirichlet(documents, alpha), mean = rows(mean),
     square = rows(square)
@@ -270,7 +270,7 @@ held_out_perplexity <- function(fit, newdata,
   if (missing(newdata) || is.null(newdata)) {
     abort_argument("{.arg newdata} is needed: documents not in the fit.")
   }
-  tokens <- lda_newdata(fit, newdata, "keep", call)
+  tokens <- lda_newdata(fit, newdata, call)
   jobs <- fold_in_topics(fit, ndraws, call)
   scored <- switch(method,
     completion = complete_halves(
@@ -412,9 +412,12 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
   particles <- check_count(particles, max = 1e6)
   model <- fit_part(object, "model")
   check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
-  tokens <- lda_newdata(object, newdata, "keep", call)
+  tokens <- lda_newdata(object, newdata, call)
   all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
+  if (length(tokens$documents) == 0L) {
+    return(matrix(0, length(rows), 0L))
+  }
   document <- document_of_token(tokens)
   out <- vapply(rows, function(s) {
     phi <- block_of_draw(model, all, s, "phi")
