@@ -390,8 +390,10 @@ perplexity_row <- function(scored, method) {
 #' @param particles Whole number: see [held_out_perplexity()].
 #' @param ... Not used.
 #' @return `log_lik()`: a matrix, draws x documents; that of the fit's own
-#'   documents leaves out those without words. `posterior_predict()`: a
-#'   list with a sparse matrix of counts (documents x terms) for each draw.
+#'   documents leaves out those without words (observations are documents here
+#'   and in `loo()`; [stats::nobs()] is the number of words).
+#'   `posterior_predict()`: a list with a sparse matrix of counts (documents x
+#'   terms) for each draw.
 #' @section Errors: `gibbsite_error_argument` where draws were not stored, for
 #'   more draws than there are, and for a fit without its data.
 #' @seealso [predict.gibbs_lda()], [held_out_perplexity()].
