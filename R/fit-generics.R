@@ -15,6 +15,8 @@
 #'   [waic()][loo::waic] and [kfold()][kfold.gibbsite_fit], numbers of
 #'   components, topics and factors by [compare_k()], coefficients by
 #'   [compare()].
+#' * `range()`, `quantile()`, `mean()` and the like are of the draws of one
+#'   quantity, [draws_of()]; `summary()` has those of all quantities.
 #' * Topics, components of a mixture and factors have no coefficients: see
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
@@ -82,6 +84,8 @@ model_hints.default <- function(model) {
     coefficients = "{.fn summary} describes its quantities, {.fn as.matrix}
       has their draws.",
     weights = "Only regressions have them.",
+    fitted = "See {.fn predict} and {.fn posterior_predict}.",
+    augment = "See {.fn predict}.",
     residuals = "{.fn pp_check} compares a fit with its data.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
@@ -117,6 +121,42 @@ df.residual.gibbsite_fit <- no_answer(
 #' @export
 anova.gibbsite_fit <- no_answer("table of deviances", "comparison")
 
+#' @importFrom stats extractAIC
+#' @export
+extractAIC.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "AIC, by which step(), add1() and drop1() go", "comparison",
+  alist(fit = , scale = , k = 2, ... = )
+)
+
+# One number of all draws of all quantities has no meaning.
+abort_many_quantities <- function(fit, generic) {
+  column <- fit_part(fit, "model")$columns[[1L]]
+  abort_argument(
+    c("A fit has draws of several quantities, and no {.fn {generic}} of all.",
+      i = "{.code {generic}(draws_of(fit, {quoted(column)}))} is that of one,
+           {.fn summary} describes all."),
+    call = call(generic, quote(x))
+  )
+}
+
+#' @export
+Summary.gibbsite_fit <- function(..., na.rm = FALSE) { # nolint: object_name.
+  abort_many_quantities(..1, .Generic)
+}
+
+#' @export
+mean.gibbsite_fit <- function(x, ...) abort_many_quantities(x, "mean")
+
+#' @importFrom stats median
+#' @export
+median.gibbsite_fit <- function(x, na.rm = FALSE, ...) {
+  abort_many_quantities(x, "median")
+}
+
+#' @importFrom stats quantile
+#' @export
+quantile.gibbsite_fit <- function(x, ...) abort_many_quantities(x, "quantile")
+
 #' @export
 sigma.gibbsite_fit <- no_answer(
   "standard deviation of residuals",
@@ -125,7 +165,7 @@ sigma.gibbsite_fit <- no_answer(
 
 #' @export
 fitted.gibbsite_fit <- no_answer(
-  "fitted values", "See {.fn predict} and {.fn posterior_predict}."
+  "fitted values", "fitted"
 )
 
 #' @export
@@ -183,7 +223,7 @@ simulate.gibbsite_fit <- no_answer(
 
 #' @export
 augment.gibbsite_fit <- no_answer(
-  "predictions of its observations", "See {.fn predict}.",
+  "predictions of its observations", "augment",
   alist(x = , ... = )
 )
 
