@@ -130,9 +130,11 @@ extractAIC.gibbsite_fit <- no_answer( # nolint: object_name_linter.
 
 # One number of all draws of all quantities has no meaning.
 abort_many_quantities <- function(fit, generic) {
-  column <- fit_part(fit, "model")$columns[[1L]]
+  model <- fit_part(fit, "model")
+  column <- model$columns[[1L]]
   abort_argument(
-    c("A fit has draws of several quantities, and no {.fn {generic}} of all.",
+    c("A fit of {.fn {model$name}} has no single {.fn {generic}}: it has draws
+       of several quantities.",
       i = "{.code {generic}(draws_of(fit, {quoted(column)}))} is that of one,
            {.fn summary} describes all."),
     call = call(generic, quote(x))

@@ -248,7 +248,8 @@ coef.gibbsite_summary <- function(object, ...) {
   names <- attr(object, "coefficients", exact = TRUE)
   if (is.null(names) || !"variable" %in% names(object)) {
     abort_argument(
-      c("The summary has no coefficients.",
+      c("{.arg object} must be a summary with coefficients, as of a
+         regression.",
         i = "{.fn as.data.frame} has all its columns.")
     )
   }
