@@ -33,9 +33,10 @@
 #'   `gibbsite_summary` with a row for each quantity and the columns `variable`,
 #'   `mean`, `sd`, the quantiles (`q2.5`, ...), `mcse_mean`, `rhat`, `ess_bulk`
 #'   and `ess_tail`; its attribute `convergence` is the table of
-#'   [convergence()]. It is printed rounded, 40 rows at most, and without the
-#'   deviations of groups, unless `variables` names them; `print(x, n = 100)`
-#'   shows more.
+#'   [convergence()]. Of a regression `coef(summary(fit))` has the rows of the
+#'   coefficients, as a matrix. It is printed rounded, 40 rows at most, and
+#'   without the deviations of groups, unless `variables` names them;
+#'   `print(x, n = 100)` shows more.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
 #' @seealso [converged()], [tidy.gibbsite_fit()] for one line for each quantity,
@@ -79,6 +80,7 @@ fit_summary <- function(fit, variables, probs, arg, call) {
     table,
     class = c("gibbsite_summary", "data.frame"),
     headline = model$headline,
+    coefficients = coefficients_in(fit),
     length = length_lines(fit_part(fit, "running")),
     key = model_key(model, table$variable),
     leading = if (is.null(variables)) {
@@ -231,6 +233,47 @@ slow_component_line <- function(x, convergence, note) {
 #' @export
 as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 
+# The names of the coefficients that coef() of a fit has, for its summary.
+coefficients_in <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (is_regression(fit) || inherits(model, c("user_model", "laplace_model"))) {
+    coefficient_columns(model)
+  }
+}
+
+# The rows of the coefficients as a matrix, as of a summary of lm().
+#' @export
+coef.gibbsite_summary <- function(object, ...) {
+  check_no_more(...)
+  names <- attr(object, "coefficients", exact = TRUE)
+  if (is.null(names) || !"variable" %in% names(object)) {
+    abort_argument(
+      c("{.arg object} must be a summary with coefficients, as of a
+         regression.",
+        i = "{.fn as.data.frame} has all its columns.")
+    )
+  }
+  rows <- object$variable %in% names
+  out <- as.matrix(bare_frame(object)[rows, names(object) != "variable"])
+  rownames(out) <- object$variable[rows]
+  out
+}
+
+#' @export
+coef.laplace_summary <- coef.gibbsite_summary
+
+# As summary(lm(...))$coefficients, of which a beginning is enough.
+#' @export
+`$.gibbsite_summary` <- function(x, name) {
+  if (nchar(name) > 3L && startsWith("coefficients", name)) {
+    return(stats::coef(x))
+  }
+  NextMethod()
+}
+
+#' @export
+`$.laplace_summary` <- `$.gibbsite_summary`
+
 #' Tidy a fit
 #'
 #' `tidy()` gives one row for each stored quantity, `glance()` one row for the
@@ -258,7 +301,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #'   numbers of components may switch, see [summary.gibbsite_fit()]. With
 #'   `effects` the columns are `effect`, `group`, `level`, `term` (such as
 #'   `"sd__(Intercept)"` and `"cor__(Intercept).x"`) and those from `estimate`
-#'   on; rows that are not stored have no `rhat` and `ess`.
+#'   on. Deviations that are not stored have the `rhat` and `ess` of their means
+#'   given the parameters of each draw, of which `estimate` is the mean;
+#'   correlations and the like that are not stored have none.
 #'
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`

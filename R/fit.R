@@ -644,6 +644,10 @@ check_same_hash <- function(hashes, call) {
 #' Evaluates the call of a fit again with arguments changed or added: a new run
 #' from new starting values. To go on with the chains of a fit use [extend()].
 #'
+#' Variables of the call are looked up where `update()` is called. If the data
+#' of a regression by formula are not found there, as those of a fit that a
+#' function returned, they are the variables of the rows that the fit used.
+#'
 #' @param object A fit.
 #' @param ... Arguments of the call to change or to add; `NULL` removes one.
 #' @param evaluate `TRUE` (default): evaluate the new call; `FALSE`: return it.

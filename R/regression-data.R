@@ -945,7 +945,7 @@ as_design <- function(x, call, arg = "x") {
   if (is.matrix(x) && !is.double(x)) {
     storage.mode(x) <- "double"
   }
-  if (nrow(x) == 0L) {
+  if (nrow(x) == 0L && arg == "x") {
     abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x

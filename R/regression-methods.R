@@ -79,10 +79,10 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' the responses, or observed proportions of success, and the fitted values
 #' (`"response"`), these differences divided by the standard deviation of an
 #' observation, up to \eqn{\sigma}{sigma} (`"pearson"`), or for binomial
-#' responses the square roots of the contributions to the deviance with the sign
-#' of the difference (`"deviance"`). `simulate()` draws responses for the data
-#' of the fit, each data set from another draw (`NA` where the weight is 0). A
-#' fit of [gibbs_hlm()] draws the groups' deviations too.
+#' responses and counts the square roots of the contributions to the deviance,
+#' with the sign of the difference (`"deviance"`). `simulate()` draws responses
+#' for the data of the fit, each data set from another draw (`NA` where the
+#' weight is 0). A fit of [gibbs_hlm()] draws the groups' deviations too.
 #'
 #' `weights()` are the observations' weights, 1 where none were given, or
 #' numbers of trials times the weights. `formula()`, `terms()`,
@@ -103,7 +103,8 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param type Of normal responses `"response"` (default) or `"pearson"`, of
-#'   binomial ones `"deviance"` (default), `"pearson"` or `"response"`.
+#'   binomial ones and of counts `"deviance"` (default, as of [stats::glm()]),
+#'   `"pearson"` or `"response"`.
 #' @param nsim Whole number, at least 1: how many data sets.
 #' @param seed `NULL`, or a whole number for [set.seed()], after which the
 #'   generator is as it was.
@@ -308,7 +309,7 @@ with_responses <- function(model, data, what, remake, call,
 #' @param ... Not used.
 #' @return The data frame with the added columns `.fitted` (the expected
 #'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
-#'   for the fit's own data `.resid` (for binomial responses deviance
+#'   for the fit's own data `.resid` (for binomial responses and counts deviance
 #'   residuals) and with t errors `.weight`, near 0 for outliers: see
 #'   [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
@@ -490,42 +491,6 @@ model.frame.gibbsite_regression <- function(formula, ...) {
 #' @export
 model.matrix.gibbsite_regression <- function(object, ...) {
   check_frame(fit_part(object, "model"))$x
-}
-
-changed_formula <- function(old, changes, call) {
-  if (!inherits(changes, "formula") && !is_plain_string(changes)) {
-    abort_expected(changes, "a formula", FALSE, "formula.", call)
-  }
-  tryCatch(stats::update.formula(old, changes), error = function(cnd) {
-    reason <- conditionMessage(cnd)
-    abort_argument(
-      c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
-        x = "{reason}"),
-      call = call
-    )
-  })
-}
-
-#' @rdname update.gibbsite_fit
-#' @param formula. For a fit by formula: changes to it, as in
-#'   [stats::update.formula()].
-#' @export
-update.gibbsite_regression <- function(
-    object, formula., # nolint: object_name_linter.
-    ..., evaluate = TRUE) {
-  evaluate <- check_flag(evaluate)
-  call <- rlang::current_env()
-  check_changes(as.list(substitute(list(...)))[-1L], call)
-  out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
-  if (!missing(formula.)) {
-    out$formula <- changed_formula(
-      formula.gibbsite_regression(object), formula., call
-    )
-  }
-  if (!evaluate) {
-    return(out)
-  }
-  evaluate_again(out, parent.frame(), call)
 }
 
 # ---- Variance beyond the model -----------------------------------------------

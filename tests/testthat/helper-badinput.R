@@ -585,6 +585,13 @@ hostile_bases <- function(o) {
     recommend.pmf_fold = fit("pmf_fold", n = 1),
     recommend.gibbs_bmf = fit("gibbs_bmf", n = 1),
     recommend.gibbs_pmf = fit("gibbs_pmf", n = 1),
+    "$.gibbsite_summary" = list(x = summary(o$gibbs_lm), name = "mean"),
+    "$.laplace_summary" = list(x = summary(o$laplace_logistic), name = "map"),
+    coef.gibbsite_summary = list(object = summary(o$gibbs_lm)),
+    coef.laplace_summary = list(object = summary(o$laplace_logistic)),
+    ngrps.gibbsite_fit = list(object = o$gibbs_hlm),
+    predictive_error.gibbsite_fit = list(object = o$gibbs_lm),
+    Summary.gibbsite_fit = list(o$gibbs_gmm),
     "$.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu"),
     "$<-.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu", value = 1)
   )
@@ -654,10 +661,12 @@ public_generic <- function(generic, exports) {
   if (generic %in% exports) {
     return(getExportedValue("gibbsite", generic))
   }
+  # one of the group
+  if (generic == "Summary") generic <- "range"
   packages <- c(
     "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "projpred", "ggplot2", "rstantools"
+    "projpred", "ggplot2", "rstantools", "lme4"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&

@@ -214,6 +214,7 @@ test_that("`$` is an error that says what to call", {
     fit$coefficients
     fit$coef
     fit$theta
+    fit$formula <- y ~ x
     fit$a <- 1
     fit$theta$more <- 1
   })
@@ -817,6 +818,12 @@ test_that("generics without a meaning are errors that say what to call", {
     family(mixture)
     model.frame(mixture)
     model.matrix(mixture)
+    drop1(line)
+    range(line)
+    max(mixture)
+    quantile(line)
+    median(line)
+    mean(line)
   })
 })
 

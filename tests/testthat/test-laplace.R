@@ -426,10 +426,28 @@ test_that("intervals are those of the normal approximation, or of the draws", {
     tidy(corrected)$estimate, mean(as.matrix(corrected))
   )
   expect_equal(tidy(fit)$estimate, log(3))
-  expect_named(
-    glance(fit), c("model", "nobs", "parameters", "log_evidence", "log_joint",
-                   "iterations", "correct", "chains", "draws", "elapsed")
+  expect_identical(tidy(fit)$rhat, NA_real_)
+  expect_identical(
+    tidy(corrected)$ess, as.data.frame(summary(corrected))$ess_bulk
   )
+  common <- c("model", "nobs", "chains", "draws", "burnin", "thin", "rhat",
+              "ess_bulk", "ess_tail", "converged", "elapsed")
+  expect_named(glance(fit), c(
+    common, "parameters", "log_evidence", "log_joint", "iterations", "correct"
+  ))
+  expect_identical(glance(fit)$converged, NA)
+  expect_false(is.na(glance(corrected)$rhat))
+})
+
+test_that("tables have the columns of those of draws", {
+  skip_long()
+  fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+  drawn <- quietly(gibbs_logistic(
+    am ~ wt, mtcars, draws = 20, seed = 1, progress = FALSE
+  ))
+  expect_named(tidy(fit), names(tidy(drawn)))
+  expect_identical(tidy(fit)$label, tidy(drawn)$label)
+  expect_named(glance(fit)[seq_along(glance(drawn))], names(glance(drawn)))
 })
 
 test_that("fits are compared by their evidence", {

@@ -122,9 +122,14 @@ test_that("update() names data that are gone, and changes without a name", {
   expect_identical(nobs(shorter), 10L)
   rm(gone, x)
   expect_gibbsite_error(class = "gibbsite_error_data", {
-    update(fit, draws = 6)
+    update(fit, . ~ . + z, draws = 6)
     update(by_matrix, draws = 6)
   })
+  # the fit has its own variables
+  expect_identical(niterations(quietly(update(fit, draws = 6))), 6L)
+  expect_identical(
+    names(coef(quietly(update(fit, . ~ 1, draws = 6)))), "(Intercept)"
+  )
   expect_gibbsite_error({
     update(fit, , rows)
     update(fit, y ~ 1, rows)
@@ -133,6 +138,20 @@ test_that("update() names data that are gone, and changes without a name", {
   expect_identical(
     niterations(quietly(update(fit, data = rows, draws = 6))), 6L
   )
+})
+
+test_that("update() fits the data of a function that made the fit again", {
+  made <- function(df) {
+    quietly(gibbs_lm(
+      y ~ x, df, draws = 5, burnin = 2, chains = 1, seed = 1, progress = FALSE
+    ))
+  }
+  fit <- made(rows)
+  again <- quietly(update(fit))
+  expect_true(identical_fit(again, fit))
+  expect_true(identical_fit(quietly(update(again)), fit))
+  # not in the place of data that are misspelt
+  expect_gibbsite_error(class = "gibbsite_error_data", update(fit, data = fwe))
 })
 
 test_that("columns that share a name, and types without a slope, are refused", {

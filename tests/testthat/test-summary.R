@@ -405,6 +405,24 @@ test_that("tidy has labels and intervals, glance one row", {
   expect_gibbsite_error(tidy(fit, conf.level = 1))
 })
 
+test_that("coef() of a summary is the table of the coefficients", {
+  skip_long()
+  fit <- quietly(gibbs_lm(
+    mpg ~ wt, mtcars, draws = 20, seed = 1, progress = FALSE
+  ))
+  table <- summary(fit)
+  found <- coef(table)
+  expect_identical(rownames(found), names(coef(fit)))
+  expect_equal(found[, "mean"], coef(fit))
+  expect_identical(found, table$coefficients)
+  expect_identical(found, table$coef)
+  expect_identical(table$mean, as.data.frame(table)$mean)
+  expect_identical(rownames(coef(summary(fit, "wt"))), "wt")
+  laplace <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+  expect_equal(coef(summary(laplace))[, "map"], coef(laplace))
+  expect_gibbsite_error(coef(summary(short_gmm(draws = 20))))
+})
+
 test_that("parts of the tables are ordinary data frames", {
   fit <- fake_fit(draws = 50)
   expect_output(print(summary(fit)[, c("variable", "mean")]), "variable")
