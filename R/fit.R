@@ -255,6 +255,9 @@ is_chain_record <- function(chain) {
     is_plain_number(chain$state$sweep) && is.integer(chain$rng)
 }
 
+# Whether a chain has its starting values.
+has_started <- function(chain) !isFALSE(chain$state$begun)
+
 is_matrix_of <- function(x, columns, rows) {
   is.matrix(x) && is.numeric(x) && ncol(x) == columns && nrow(x) == rows &&
     rows > 0L
@@ -275,6 +278,13 @@ check_no_more <- function(..., call = rlang::caller_env()) {
   if (length(short) > 0L) {
     abort_unknown(short[[1L]], call)
   }
+  if (...length() > 0) {
+    abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
+  }
+}
+
+# The same for a function of which R takes shorter names of arguments.
+check_no_extra <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
     abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
   }
