@@ -612,8 +612,10 @@ hostile_targets <- function(o) {
   table <- getNamespaceInfo(space, "S3methods")[, c(1:2, 4)]
   table <- matrix(as.character(table), ncol = 3L)
   # not called: methods whose arguments emmeans makes or insight defines, and
-  # those of packages that are not here
-  others <- c("emm_basis", table[table[, 3L] %in% "insight", 1L])
+  # those of packages that are not here and of groups, which cannot be called
+  others <- c(
+    "emm_basis", "Math", "Ops", "Summary", table[table[, 3L] %in% "insight", 1L]
+  )
   absent <- Filter(function(package) {
     !requireNamespace(package, quietly = TRUE)
   }, setdiff(table[, 3L], NA))
@@ -655,7 +657,8 @@ public_generic <- function(generic, exports) {
     return(getExportedValue("gibbsite", generic))
   }
   packages <- c(
-    "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
+    "base", "stats", "utils", "graphics", "coda", "loo", "bayesplot", "nlme",
+    "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
     "projpred", "ggplot2", "rstantools"
   )
