@@ -75,6 +75,8 @@ generics_of_draws <- c(
 )
 
 abort_no_draws <- function(generic, frame) {
+  first <- names(frame_formals(frame))[[1L]]
+  if (first != "...") check_whole_fit(frame[[first]], first, frame)
   abort_state(
     c("The run has no draws yet: it was stopped before every chain had one.",
       i = "Go on with {.code fit <- extend(fit, 1000)}, with the number of draws

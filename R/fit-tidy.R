@@ -536,6 +536,7 @@ each_digits <- function(x) vapply(x, digits, character(1))
 #' @importFrom utils str
 #' @export
 str.gibbsite_fit <- function(object, indent.str = "", ...) {
+  if (!identical(indent.str, "")) check_string(indent.str)
   model <- fit_part(object, "model")
   running <- fit_part(object, "running")
   lines <- c(

@@ -380,6 +380,7 @@ hostile_bases <- function(o) {
     ),
     draws_of = list(x = o$gibbs_gmm, block = "mu"),
     drop_data = fit("gibbs_gmm"),
+    "$.gibbsite_partial" = list(x = o$gibbsite_partial, name = "a"),
     extend = list(object = o$gibbs_gmm, draws = 2, progress = FALSE),
     empirical_distribution = list(x = o$x),
     factors_of = fit("gibbs_bmf"),
@@ -874,7 +875,10 @@ words_of <- function(error) {
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
   # no argument is at fault
-  none <- "The package [A-Za-z.]+ is not installed|^A fit of .* has no "
+  none <- paste0(
+    "The package [A-Za-z.]+ is not installed|^A fit of .* has no |",
+    "has no meaning for a fit|^The run has no draws yet"
+  )
   if (grepl(none, said)) {
     return(TRUE)
   }
