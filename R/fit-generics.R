@@ -130,37 +130,6 @@ extractAIC.gibbsite_fit <- no_answer( # nolint: object_name_linter.
   alist(fit = , scale = , k = 2, ... = )
 )
 
-# One number of all draws of all quantities has no meaning.
-abort_many_quantities <- function(fit, generic) {
-  model <- fit_part(fit, "model")
-  column <- model$columns[[1L]]
-  abort_argument(
-    c("A fit of {.fn {model$name}} has no single {.fn {generic}}: it has draws
-       of several quantities.",
-      i = "{.code {generic}(draws_of(fit, {quoted(column)}))} is that of one,
-           {.fn summary} describes all."),
-    call = call(generic, quote(x))
-  )
-}
-
-#' @export
-Summary.gibbsite_fit <- function(..., na.rm = FALSE) { # nolint: object_name.
-  abort_many_quantities(..1, .Generic)
-}
-
-#' @export
-mean.gibbsite_fit <- function(x, ...) abort_many_quantities(x, "mean")
-
-#' @importFrom stats median
-#' @export
-median.gibbsite_fit <- function(x, na.rm = FALSE, ...) {
-  abort_many_quantities(x, "median")
-}
-
-#' @importFrom stats quantile
-#' @export
-quantile.gibbsite_fit <- function(x, ...) abort_many_quantities(x, "quantile")
-
 #' @export
 sigma.gibbsite_fit <- no_answer(
   "standard deviation of residuals",

@@ -196,7 +196,7 @@ summary.gibbsite_laplace <- function(object, variables = NULL,
   draws <- stack_chains(chain_matrices(object))[, , chosen, drop = FALSE]
   structure(
     laplace_table(model, draws, probs, corrected),
-    class = c("laplace_summary", "data.frame"),
+    class = c("laplace_summary", "data.frame"), rows = chosen,
     headline = model$headline, coefficients = coefficients_in(object),
     lines = c(mode_line(model), laplace_length_line(object)),
     convergence = if (corrected) {
@@ -222,16 +222,19 @@ laplace_table <- function(model, draws, probs, corrected) {
 }
 
 #' @export
-print.laplace_summary <- function(x, n = 40, ...) {
+print.laplace_summary <- function(x, n = 40, ..., digits = 3) {
   n <- check_rows_shown(n)
+  shown_as <- if (!missing(digits)) digits
+  digits <- check_count(digits, max = 22)
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "map", "map_sd", "mean", "sd")
-  if (!is.character(attr(x, "headline")) || !all(needed %in% names(x))) {
-    return(invisible(print(as.data.frame(x), ...)))
+  if (!is.character(attr(x, "headline")) || !all(needed %in% names(x)) ||
+        !has_own_rows(x)) {
+    return(invisible(print(as.data.frame(x), digits = shown_as, ...)))
   }
   write_lines(c(attr(x, "headline"), attr(x, "lines"), ""))
   shown <- show_numbers(
-    x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
+    x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd, digits
   )
   names(shown)[1:2] <- c("MAP", "MAP sd")
   if ("rhat" %in% names(x)) {
@@ -254,6 +257,9 @@ print.laplace_summary <- function(x, n = 40, ...) {
 
 #' @export
 as.data.frame.laplace_summary <- function(x, ...) bare_frame(x)
+
+#' @export
+rbind.laplace_summary <- function(...) bind_bare(...)
 
 check_lines <- function(check) {
   if (is.null(check)) {

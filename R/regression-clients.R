@@ -187,7 +187,9 @@ update.gibbsite_regression <- function(
   if (!evaluate) {
     return(out)
   }
-  evaluate_again(out, with_kept_data(parent.frame(), out, object), call)
+  evaluate_again(
+    out, with_kept_data(parent.frame(), out, object), object, call
+  )
 }
 
 # The environment `env` of the caller. Where it has no more data of the name

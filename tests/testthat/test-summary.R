@@ -612,3 +612,34 @@ test_that("a symmetric matrix is printed once", {
   one <- capture.output(print(summary(fit, "Sigma[1,1,2]")))
   expect_true(any(startsWith(one, "Sigma[1,1,2]")))
 })
+
+test_that("`digits` rounds every summary", {
+  fits <- list(
+    brief(gibbs_lm, dist ~ speed, cars),
+    brief(gibbs_gmm, faithful, "unknown"),
+    quietly(laplace_logistic(am ~ wt, mtcars, draws = 50, seed = 1))
+  )
+  for (fit in fits) {
+    table <- summary(fit)
+    lines <- function(...) capture.output(print(table, ...))
+    expect_identical(lines(digits = 3), lines())
+    expect_gt(nchar(lines(digits = 6)[[5]]), nchar(lines()[[5]]))
+    expect_error(lines(digits = 0), class = "gibbsite_error_argument")
+  }
+})
+
+test_that("rows of two summaries are a plain data frame", {
+  one <- summary(brief(gibbs_lm, dist ~ speed, cars))
+  two <- summary(quietly(laplace_logistic(am ~ wt, mtcars, draws = 50)))
+  both <- rbind(one, one)
+  expect_identical(class(both), "data.frame")
+  expect_identical(nrow(both), 2L * nrow(one))
+  expect_identical(class(rbind(two, two)), "data.frame")
+  # as dplyr binds rows: it keeps the class
+  kept <- structure(both, class = class(one))
+  for (part in c("headline", "length", "convergence", "rows")) {
+    attr(kept, part) <- attr(one, part)
+  }
+  expect_false(any(grepl("onverged", capture.output(print(kept)))))
+  expect_true(any(grepl("onverged", capture.output(print(one[1:2, ])))))
+})
