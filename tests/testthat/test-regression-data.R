@@ -246,3 +246,42 @@ test_that("terms and responses of brms are named", {
     am | vs ~ wt, mtcars, draws = 10, burnin = 10, chains = 1, seed = 1
   )))
 })
+
+test_that("a raw polynomial far from 0 is said to lose its curvature", {
+  set.seed(1)
+  d <- data.frame(x = runif(60, 2000, 2020), g = rep(1:6, 10))
+  z <- (d$x - 2010) / 6
+  d$y <- rbinom(60, 1, stats::plogis(z - z^2))
+  d$k <- rpois(60, exp(z / 2))
+  d$o <- cut(z + rnorm(60), 4, labels = FALSE)
+  said <- function(f, ...) {
+    count <- 0
+    withCallingHandlers(
+      suppressWarnings(
+        f(..., data = d, draws = 5, burnin = 5, chains = 1, seed = 1,
+          progress = FALSE)
+      ),
+      gibbsite_message_collinear = function(cnd) {
+        count <<- count + 1
+        invokeRestart("muffleMessage")
+      }
+    )
+    count
+  }
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_logistic, y ~ poly(x, 3, raw = TRUE)), 1)
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2) + (1 | g)), 1)
+  expect_identical(said(gibbs_count, k ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_ordinal, ordered(o) ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_categorical, factor(o) ~ x + I(x^2)), 1)
+  # not of orthogonal or centred ones, of columns that are only far from 0, nor
+  # where the user gives the scales
+  expect_identical(said(gibbs_logistic, y ~ poly(x, 2)), 0)
+  expect_identical(
+    said(gibbs_logistic, y ~ I(x - 2010) + I((x - 2010)^2)), 0
+  )
+  expect_identical(said(gibbs_logistic, y ~ x + I(1000 + g)), 0)
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2), prior = logistic_prior(
+    slope_sd = c(x = 10, "I(x^2)" = 1)
+  )), 0)
+})
