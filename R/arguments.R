@@ -152,7 +152,8 @@ foreign_arguments <- c(
   nsamples = "ndraws", niter = "draws", n_iter = "draws", iterations = "draws",
   nburnin = "burnin", num_warmup = "burnin", n_chains = "chains",
   thinning = "thin", nspac = "thin", initial = "init", verbose = "progress",
-  ci = "conf.level", prob = "level"
+  ci = "conf.level", prob = "level", adapt_delta = "target",
+  max_treedepth = "max_depth"
 )
 
 family_hint <- function(known) {
@@ -246,7 +247,11 @@ foreign_hint <- function(name, known) {
   }
   longer <- known[startsWith(known, name)]
   if (length(longer) > 0L) {
-    paste0("Is it ", or_words(paste0("{.arg ", longer, "}")),
-           "? Names must be whole.")
+    return(paste0("Is it ", or_words(paste0("{.arg ", longer, "}")),
+                  "? Names must be whole."))
+  }
+  near <- known[utils::adist(name, known) <= nchar(name) / 4]
+  if (length(near) > 0L) {
+    paste0("Is it ", or_words(paste0("{.arg ", near, "}")), "?")
   }
 }

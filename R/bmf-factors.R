@@ -531,7 +531,8 @@ predict.bmf_map <- function(object, newdata = NULL,
     return(rated$mean)
   }
   pair_frame(
-    model, pairs, mean = rated$mean, sd = rated$sd, lower = ends[[1L]],
+    model, pairs, mean = rated$mean,
+    sd = rep_len(rated$sd, length(rated$mean)), lower = ends[[1L]],
     upper = ends[[2L]], unknown = pairs$unknown
   )
 }
@@ -577,6 +578,7 @@ held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
   } else {
     bmf_pairs(model, newdata, call)
   }
+  check_some_held(pairs, call)
   check_values(pairs, model, call)
   known <- list(model = model)
   latent <- map_latent(fit, pairs)

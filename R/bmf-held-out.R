@@ -201,6 +201,7 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
   model <- fit_part(fit, "model")
   if (!is.null(newdata)) {
     pairs <- bmf_pairs(model, newdata, call, features)
+    check_some_held(pairs, call)
     check_values(pairs, model, call)
     return(pairs)
   }
@@ -221,6 +222,13 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
     ids = lapply(pairs$ids, `[`, rows), value = pairs$value[rows],
     unknown = pairs$unknown[rows], rows = rows
   )
+}
+
+# No rating has no error.
+check_some_held <- function(pairs, call) {
+  if (length(pairs$user) == 0L) {
+    abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
+  }
 }
 
 # Of each rating the log predictive density, and the probabilities of

@@ -191,9 +191,6 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     value <- ids$value
     check_held_values(value, model$response, "newdata", call)
   }
-  if (length(user) == 0) {
-    abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
-  }
   new <- new_features(
     model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
     call

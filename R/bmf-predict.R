@@ -382,8 +382,10 @@ new_codes <- function(ids, codes) {
 #'
 #'   `fitted()` and `residuals()`: vectors in the order of the ratings.
 #'   `augment()`: a data frame with the pairs, the ratings (where there are
-#'   any), `.fitted`, `.se.fit` (standard deviation of the mean of the rating),
-#'   `.lower`, `.upper` (of the rating) and `.resid`.
+#'   any), `.fitted`, `.se.fit` (standard deviation of the mean of the rating,
+#'   as with `interval = "mean"` of [predict.gibbs_bmf()]), `.lower` and
+#'   `.upper` (of a new rating, its noise included, as with `interval =
+#'   "prediction"`: wider than `.se.fit` tells) and `.resid`.
 #' @section Errors: `gibbsite_error_argument` for more draws than there are, for
 #'   `newdata` without the columns needed, and for a fit without its data;
 #'   `gibbsite_error_size` when the matrix would be larger than

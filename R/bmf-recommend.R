@@ -659,10 +659,8 @@ fold_frame <- function(fold, pairs, moments, interval, level) {
     parts$noise <- rep(mean(kept$noise), nrow(parts))
   }
   no_item <- is.na(pairs$item) | kept$model$item_counts[pairs$item] == 0
-  unknown <- ifelse(
-    fold$ratings[pairs$user] == 0, ifelse(no_item, "both", "user"),
-    ifelse(no_item, "item", "none")
-  )
+  no_user <- fold$ratings[pairs$user] == 0
+  unknown <- c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
   if (interval == "none") {
     return(pair_frame(
       kept$model, pairs, mean = parts$mean,

@@ -245,7 +245,7 @@ rating_probabilities <- function(kept, latent) {
     share <- between(scaled(c), scaled(c + 1L))
     colMeans(matrix(share, nrow(latent$mean)))
   }, numeric(ncol(latent$mean)))
-  matrix(out, ncol(latent$mean))
+  matrix(out, ncol(latent$mean), ncol(bounds) - 1L)
 }
 
 # ---- all of them ------------------------------------------------------------

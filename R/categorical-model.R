@@ -467,10 +467,16 @@ predictor_bars.categories_model <- function(model) {
 # layout: a list of hlm_design(), NULL without groups.
 complete_latent_priors <- function(prior, categories, design, layout, call) {
   prior <- check_category_priors(prior, categories, call)
-  structure(
+  # what is said of a column is said once
+  said <- character()
+  completed <- withCallingHandlers(
     lapply(prior, complete_latent_prior, design, layout, call),
-    class = c("categorical_prior", "gibbsite_prior")
+    message = function(cnd) {
+      if (conditionMessage(cnd) %in% said) invokeRestart("muffleMessage")
+      said <<- c(said, conditionMessage(cnd))
+    }
   )
+  structure(completed, class = c("categorical_prior", "gibbsite_prior"))
 }
 
 check_category_priors <- function(prior, categories, call) {

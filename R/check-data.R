@@ -24,10 +24,10 @@ check_data_frame <- function(x, arg, call) {
 # with a message when a class or a unit is lost. NaN and infinite values are
 # errors. Missing values are errors too ("fail"), or their rows are left out
 # with a message ("omit": the attribute "na.action" then holds them, as in
-# stats::na.omit()).
+# stats::na.omit()). empty_ok: no rows are an answer's, of no rows.
 check_data_matrix <- function(x, na_action = "fail",
                               arg = rlang::caller_arg(x),
-                              call = rlang::caller_env()) {
+                              call = rlang::caller_env(), empty_ok = FALSE) {
   force(arg)
   x <- dense_matrix(x, arg, call)
   if (is.null(dim(x)) && length(x) > .Machine$integer.max) {
@@ -42,8 +42,8 @@ check_data_matrix <- function(x, na_action = "fail",
   } else {
     x <- matrix_from_array(x, arg, call)
   }
-  if (nrow(x) == 0 || ncol(x) == 0) {
-    none <- if (nrow(x) == 0) "rows" else "columns"
+  if (ncol(x) == 0 || nrow(x) == 0 && !empty_ok) {
+    none <- if (nrow(x) == 0 && !empty_ok) "rows" else "columns"
     abort_argument("{.arg {arg}} has no {none}.", call = call, class = "empty")
   }
   check_text(rownames(x), paste0("rownames(", arg, ")"), call)

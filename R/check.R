@@ -295,7 +295,8 @@ check_made <- function(x, fields, made_by, arg = rlang::caller_arg(x),
 # Makes the object again from its elements by `maker`, which checks them.
 remade <- function(x, maker, made_by, arg = rlang::caller_arg(x),
                    call = rlang::caller_env(),
-                   fields = names(formals(maker)), needed = fields) {
+                   fields = setdiff(names(formals(maker)), "..."),
+                   needed = fields) {
   force(arg)
   check_made(x, needed, made_by, arg, call)
   tryCatch(

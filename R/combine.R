@@ -190,22 +190,24 @@ check_same_runs <- function(fits, call) {
     model <- model_comparable(fit_part(fit, "model"))
     running <- fit_part(fit, "running")
     list(
-      "model" = class(fit)[1],
-      "specification" = model[
+      "the function that made them" = class(fit)[1],
+      "the formula" = if (is_regression(fit)) formula_words(fit),
+      "the number of observations" = as.numeric(model$nobs),
+      "the model" = model[
         setdiff(
           names(model),
           c("data", "data_hash", "prior", "columns", "frame", "names",
-            "reference")
+            "nobs", "reference")
         )
       ],
-      "stored quantities" = model$columns,
-      "prior" = model$prior,
-      "data" = model$data_hash,
-      "burnin" = as.numeric(running$burnin),
-      "thin" = c(as.numeric(running$thin), stride_in(running)),
-      "number of draws" = as.numeric(running$draws),
-      "keep" = running$keep,
-      "kind of generator" = running$rng_kind
+      "the stored quantities" = model$columns,
+      "the prior" = model$prior,
+      "the data" = model$data_hash,
+      "`burnin`" = as.numeric(running$burnin),
+      "`thin`" = c(as.numeric(running$thin), stride_in(running)),
+      "the number of draws" = as.numeric(running$draws),
+      "`keep`" = running$keep,
+      "the kind of generator" = running$rng_kind
     )
   }
   alike <- function(a, b) {
@@ -217,36 +219,109 @@ check_same_runs <- function(fits, call) {
     same <- alike(first, other)
     if (!all(same)) {
       what <- names(first)[!same][1]
-      if (what == "data") {
-        check_same_hash(c(first$data, other$data), call)
+      if (what == "the data") {
+        check_same_hash(c(first[[what]], other[[what]]), call)
       }
-      # the fields of the model or of the prior that differ
-      one <- first[[what]]
-      two <- other[[what]]
-      fields <- if (is.list(one) && is.list(two)) {
-        both <- intersect(names(one), names(two))
-        differ <- both[!alike(one[both], two[both])]
-        utils::head(setdiff(differ, c("headline", "cures", "pivot")), 3L)
+      given <- differing_arguments(fits[[1L]], fits[[k]])
+      said <- sprintf(
+        "%s in fit 1, %s in fit %d.", given[[1L]], given[[2L]], k
+      )
+      if (length(said) == 0L || what == "the function that made them") {
+        said <- differing_words(first[[what]], other[[what]], what, k)
       }
+      # what is computed from the data differs
+      if (what == "the model" && length(said) == 0L && !same[["the data"]]) {
+        what <- "the data"
+        said <- differing_words(NULL, NULL, what, k)
+      }
+      imputed <- inherits(fits[[1L]], imputed_kinds) &&
+        !identical(first[["the data"]], other[["the data"]]) &&
+        class(fits[[1L]])[[1L]] == class(fits[[k]])[[1L]]
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
-          x = if (length(fields) > 0L) "Not the same: {.field {fields}}.",
-          i = if (!identical(first$data, other$data)) {
+          bullets_of("said", said),
+          i = if (imputed) {
             "Fits of several completed data sets are combined with
              {.code data = \"imputed\"}."
           },
           i = switch(what,
-            "number of draws" =
+            "the number of draws" =
               "Bring them to one length with {.fn extend} first.",
-            thin = ,
-            burnin = "Give {.arg draws}, {.arg burnin} and {.arg thin} in both
-              calls: without {.arg draws} a run may add burn-in, and keep fewer
-              draws (see {.fn until})."
+            "`thin`" = ,
+            "`burnin`" = "Give {.arg draws}, {.arg burnin} and {.arg thin} in
+              both calls: without {.arg draws} a run may add burn-in, and keep
+              fewer draws (see {.fn until})."
           )),
         call = call
       )
     }
   }
+}
+
+# The same where the calls are alike: parts of the models or priors, in words.
+differing_words <- function(a, b, what, k) {
+  if (what == "the data") {
+    return(paste(
+      "The calls are the same, but what they name had other values or another",
+      "order."
+    ))
+  }
+  if (what == "`thin`") {
+    # sweeps from one kept draw to the next
+    a <- prod(a)
+    b <- prod(b)
+  }
+  if (is.atomic(a) && is.atomic(b)) {
+    return(sprintf("%s in fit 1, %s in fit %d.", few_words(a), few_words(b), k))
+  }
+  words <- c(
+    k = "`k`", rank = "`rank`", keep = "`keep`", method = "`method`",
+    covariance = "`covariance`", init = "`init`", plan = "`proposal`",
+    spec = "bounds or `transform`", extra = "further arguments of the density",
+    parameters = "names of parameters", levels = "groups",
+    coefficients = "coefficients", design = "terms, link or levels of factors"
+  )
+  if (what == "the prior") {
+    words <- stats::setNames(paste0("`", names(a), "`"), names(a))
+  }
+  differ <- Filter(function(field) !identical(
+    a[[field]], b[[field]], ignore.environment = TRUE
+  ), names(words))
+  if (length(differ) > 0L) {
+    shown <- unname(words[utils::head(differ, 3L)])
+    paste0("Not the same: ", and_words(shown), ".")
+  }
+}
+
+# Arguments with which the calls of two fits differ, at most three, as they were
+# written: list(of a, of b), "no `k`" where there is none.
+differing_arguments <- function(a, b) {
+  written <- lapply(list(a, b), function(fit) {
+    call <- fit_part(fit, "run")$call
+    args <- as.list(if (is.call(call)) call)[-1L]
+    unnamed <- !nzchar(rlang::names2(args))
+    words <- vapply(args, function(arg) {
+      strtrim(paste(deparse(arg), collapse = " "), 60L)
+    }, "")
+    names(words)[unnamed] <- paste("argument", which(unnamed))
+    words
+  })
+  names <- unique(unlist(lapply(written, names)))
+  names <- setdiff(names, c(
+    "seed", "chains", "cores", "threads", "progress", "checkpoint", "inits"
+  ))
+  shown <- lapply(written, function(words) {
+    value <- words[names]
+    ifelse(is.na(value), paste0("no `", names, "`"), ifelse(
+      startsWith(names, "argument "), paste0("`", value, "`"),
+      paste0("`", names, " = ", value, "`")
+    ))
+  })
+  # `..2` means nothing outside of the function whose argument it was
+  known <- !grepl("[.][.][0-9]+`$", shown[[1L]]) &
+    !grepl("[.][.][0-9]+`$", shown[[2L]])
+  differ <- utils::head(which(known & shown[[1L]] != shown[[2L]]), 3L)
+  lapply(shown, function(words) unname(words[differ]))
 }
 
 # An error if two chains have the same stream: they are copies of each other.

@@ -150,7 +150,8 @@ describe_array <- function(x) {
 describe_object <- function(x) {
   known <- c(
     data.frame = "a data frame", ordered = "an ordered factor",
-    factor = "a factor", formula = "a formula"
+    factor = "a factor", formula = "a formula",
+    gibbsite_partial = "a run without draws, which `extend()` goes on with"
   )
   found <- intersect(class(x), names(known))
   if (length(found) > 0) return(known[[found[1]]])

@@ -114,6 +114,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
   correct <- check_choice(correct, c("none", "importance"))
   method <- check_choice(method, c("normal", "warp3", "tempered"))
   check_fit(fit, "fit", call)
+  if (inherits(fit, "gibbsite_partial")) abort_no_draws("log_evidence", call)
   given <- list(log_density = log_density, lower = lower, upper = upper)
   if (is_imputed(fit)) {
     abort_imputed(fit, "evidence", different_data_hint, call = call)

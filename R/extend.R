@@ -422,7 +422,13 @@ resume <- function(path, data = NULL, ..., threads = 1,
       chain$stride
     )
   })
-  job <- new_job(model, c(stored$running, settings), chains, stored$call)
+  # early checkpoints lack the time of the run itself
+  elapsed <- unlist(lapply(stored$chains, `[[`, "elapsed"))
+  elapsed <- elapsed %||% sum(vapply(stored$chains, `[[`, 0, "seconds"))
+  job <- new_job(
+    model, c(stored$running, settings), chains, stored$call,
+    seconds = max(elapsed)
+  )
   job$checkpoint <- checkpoint
   run_job(job, call)
 }

@@ -353,11 +353,17 @@ model_performance.gibbsite_fit <- function(model, ...) {
 #' @param variables `NULL` (default: all stored quantities), or names of
 #'   quantities or blocks, as in [summary.gibbsite_fit()]. Components are
 #'   renumbered as there.
-#' @param ... `posterior_interval()`: not used. `predictive_interval()`:
-#'   arguments of the fit's [posterior_predict()], such as `newdata`.
+#' @param newdata `NULL` for the data of the fit, or new observations with their
+#'   response.
+#' @param ... `posterior_interval()`: not used. Of the others arguments of the
+#'   fit's [posterior_predict()], such as `newdata`.
 #' @return A matrix with two columns. `posterior_interval()`: a row for each
 #'   quantity. `predictive_interval()`: a row for each observation; by the draws
 #'   of [posterior_predict()], which depend on the state of R's generator.
+#'   Categories have no intervals.
+#'
+#'   [rstantools::predictive_error()]: the observed responses less those of
+#'   [posterior_predict()], draws x observations.
 #' @section Errors: `gibbsite_error_argument`.
 #' @seealso [summary.gibbsite_fit()], and `confint()` on [regression-data].
 #' @examples
@@ -385,22 +391,70 @@ posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
 # "2.5%" and "97.5%", as rstantools has them.
 end_names <- function(prob) paste0(format_probs(central_tails(prob)), "%")
 
-# Those whose posterior_predict() has one number for each observation.
+# Those whose posterior_predict() has numbers: categories have no interval.
 predicting <- c(
-  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count", "gibbs_ordinal",
-  "laplace_logistic", "gibbs_bmf", "gibbs_pmf"
+  "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count", "laplace_logistic",
+  "gibbs_bmf", "gibbs_pmf"
 )
+
+check_predicting <- function(fit, call) {
+  if (inherits(fit, "gibbsite_categories")) {
+    check_whole_fit(fit, "object", call)
+    abort_argument(
+      c("{.arg object} must predict numbers: those of a fit of
+         {.fn {maker_of(fit)}} are categories.",
+        i = "{.code predict(fit, type = \"response\")} has the probabilities of
+             new ones, {.fn posterior_predict} draws them."),
+      call = call
+    )
+  }
+  check_fit_of(fit, predicting, "object", call)
+}
 
 #' @rdname fit-intervals
 #' @export
 predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
   if (has_short_names()) return(with_whole_names())
-  check_fit_of(object, predicting, "object")
+  check_predicting(object, rlang::current_env())
   prob <- check_level(prob)
   draws <- posterior_predict(object, ...)
   out <- central_intervals(draws, prob)
   dimnames(out) <- list(colnames(draws), end_names(prob))
   out
+}
+
+#' @rdname fit-intervals
+#' @exportS3Method rstantools::predictive_error
+predictive_error.gibbsite_fit <- function(object, newdata = NULL, ...) {
+  if (has_short_names()) return(with_whole_names())
+  call <- rlang::current_env()
+  check_predicting(object, call)
+  seen <- seen_response(object, newdata, call)
+  drawn <- if (is.null(seen$trials)) {
+    posterior_predict(object, newdata = newdata, ...)
+  } else {
+    posterior_predict(object, newdata = newdata, trials = seen$trials, ...)
+  }
+  rep(seen$y, each = nrow(drawn)) - drawn
+}
+
+# list(y, trials): what posterior_predict() draws, as it was observed.
+seen_response <- function(fit, newdata, call) {
+  model <- fit_part(fit, "model")
+  if (!is_regression(fit)) {
+    pairs <- bmf_pairs(model, newdata, call)
+    check_values(pairs, model, call)
+    return(list(y = pairs$value))
+  }
+  if (is.null(newdata)) {
+    frame <- check_frame(model)
+    return(list(y = frame$y * (frame$trials %||% 1)))
+  }
+  n <- nrow(rows_to_predict(model, newdata, NULL, NA, TRUE, call)$x)
+  seen <- new_response(model, newdata, NULL, n, function(y, known) {
+    observed_response(model_response(model), y, known, NULL, call)
+  }, call)
+  list(y = seen$y * (seen$trials %||% 1), trials = seen$trials)
 }
 
 # ---- bayesplot ---------------------------------------------------------------

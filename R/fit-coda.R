@@ -72,7 +72,9 @@ NULL
 #'   of each quantity that does not depend on the numbering of components.
 #' @section Names: A fit has no elements by name. `fit$mu` is an error that says
 #'   what to call: for draws [draws_of()] or `as.matrix()`, for estimates
-#'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`.
+#'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`, and
+#'   `fit[["mu"]]` is `NULL`, as of any list, for programs that ask whether there
+#'   is such an element.
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
 #'   draws or columns that are not there, for draws that are not evenly spaced,
 #'   from [coda::as.mcmc()] when there are several chains, and from `$`.
@@ -189,7 +191,12 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
   abort_argument(c(
     "{.arg value} cannot be assigned to an element {.val {name}}: a fit is what
      the sampler returned.",
-    i = "Keep it beside the fit, in a list of both."
+    i = if (identical(name, "formula")) {
+      "{.code update(fit, formula)} fits another formula, {.fn compare} and
+       {.fn loo::loo_compare} compare fits. {.fn step} is not for posteriors."
+    } else {
+      "Keep it beside the fit, in a list of both."
+    }
   ))
 }
 

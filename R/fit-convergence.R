@@ -95,7 +95,7 @@ convergence_table <- function(invariants, rhat, ess, inner = character()) {
   structure(
     table[c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
             "ok")],
-    class = c("gibbsite_convergence", "data.frame"),
+    class = c("gibbsite_convergence", "data.frame"), rows = table$variable,
     thresholds = list(rhat = rhat, ess = ess, inner = inner),
     draws = dim(invariants)[1], chains = dim(invariants)[2]
   )

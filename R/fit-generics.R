@@ -15,6 +15,8 @@
 #'   [waic()][loo::waic] and [kfold()][kfold.gibbsite_fit], numbers of
 #'   components, topics and factors by [compare_k()], coefficients by
 #'   [compare()].
+#' * `range()`, `quantile()`, `mean()` and the like are of the draws of one
+#'   quantity, [draws_of()]; `summary()` has those of all quantities.
 #' * Topics, components of a mixture and factors have no coefficients: see
 #'   `summary()`, [relabel()], [topic_estimates()] and [factors_of()].
 #' * Expected responses and linear predictors are those of regressions and of
@@ -86,6 +88,7 @@ model_hints.default <- function(model) {
     fitted = "See {.fn predict} and {.fn posterior_predict}.",
     predictions = "See {.fn predict} and {.fn draws_of}.",
     replicates = "See {.fn draws_of}.",
+    augment = "See {.fn predict}.",
     residuals = "{.fn pp_check} compares a fit with its data.",
     pp_check = "{.fn posterior_predict} draws replicated data, where the model
       has them."
@@ -119,6 +122,13 @@ df.residual.gibbsite_fit <- no_answer(
 
 #' @export
 anova.gibbsite_fit <- no_answer("table of deviances", "comparison")
+
+#' @importFrom stats extractAIC
+#' @export
+extractAIC.gibbsite_fit <- no_answer( # nolint: object_name_linter.
+  "AIC, by which step(), add1() and drop1() go", "comparison",
+  alist(fit = , scale = , k = 2, ... = )
+)
 
 #' @export
 sigma.gibbsite_fit <- no_answer(
@@ -184,7 +194,7 @@ simulate.gibbsite_fit <- no_answer(
 
 #' @export
 augment.gibbsite_fit <- no_answer(
-  "predictions of its observations as a table", "predictions",
+  "predictions of its observations", "augment",
   alist(x = , ... = )
 )
 

@@ -1,17 +1,17 @@
 # Tables of numbers as print() and summary() show them.
 
-# A row is rounded by its sd: three significant figures of the sd, and the same
-# number of decimals for mean and quantiles.
-show_numbers <- function(columns, mean, sd) {
+# A row is rounded by its sd: `digits` significant figures of the sd, and the
+# same number of decimals for mean and quantiles.
+show_numbers <- function(columns, mean, sd, digits = 3) {
   spread <- ifelse(is.finite(sd) & sd > 0, sd, abs(mean) / 10)
   spread[!is.finite(spread) | spread == 0] <- 1
-  decimals <- pmax(0, 2 - floor(log10(spread)))
-  extreme <- decimals > 7 | abs(mean) >= 1e9 | (is.finite(sd) & sd == 0)
+  decimals <- pmax(0, digits - 1 - floor(log10(spread)))
+  extreme <- decimals > digits + 4 | abs(mean) >= 1e9 | (is.finite(sd) & sd == 0)
   as.data.frame(lapply(columns, function(column) {
     shown <- character(length(column))
     for (k in seq_along(column)) {
       shown[k] <- if (is.na(extreme[k]) || extreme[k]) {
-        formatC(column[k], digits = 4, format = "g")
+        formatC(column[k], digits = digits + 1, format = "g")
       } else {
         formatC(column[k], digits = decimals[k], format = "f")
       }
@@ -47,6 +47,21 @@ bare_frame <- function(x) {
   }
   class(x) <- "data.frame"
   x
+}
+
+# Whether the rows of a table are those for which its headline and verdict hold,
+# or some of them: other packages keep both when they filter or bind rows. The
+# attribute `rows` has their names.
+has_own_rows <- function(x) {
+  rows <- attr(x, "rows")
+  is.null(rows) || !anyDuplicated(x$variable) && all(x$variable %in% rows)
+}
+
+# Tables below each other, without the attributes of the first.
+bind_bare <- function(...) {
+  do.call(rbind, lapply(list(...), function(x) {
+    if (is.data.frame(x)) bare_frame(x) else x
+  }))
 }
 
 # Writes the lines of a print. One that is longer than the page is broken, and

@@ -33,9 +33,12 @@
 #'   `gibbsite_summary` with a row for each quantity and the columns `variable`,
 #'   `mean`, `sd`, the quantiles (`q2.5`, ...), `mcse_mean`, `rhat`, `ess_bulk`
 #'   and `ess_tail`; its attribute `convergence` is the table of
-#'   [convergence()]. It is printed rounded, 40 rows at most, and without the
-#'   deviations of groups, unless `variables` names them; `print(x, n = 100)`
-#'   shows more.
+#'   [convergence()]. Of a regression `coef(summary(fit))` has the rows of the
+#'   coefficients, as a matrix. It is printed rounded, 40 rows at most, and
+#'   without the deviations of groups, unless `variables` names them;
+#'   `print(x, n = 100)` shows more. `print(x, digits = 3)`: significant figures
+#'   of `sd`, to which the row is rounded. Rows of several summaries bound
+#'   together are a plain data frame.
 #' @section Errors: `gibbsite_error_argument` for variables that are not stored
 #'   and for `probs` outside 0 to 1.
 #' @seealso [converged()], [tidy.gibbsite_fit()] for one line for each quantity,
@@ -77,8 +80,9 @@ fit_summary <- function(fit, variables, probs, arg, call) {
   )
   structure(
     table,
-    class = c("gibbsite_summary", "data.frame"),
+    class = c("gibbsite_summary", "data.frame"), rows = table$variable,
     headline = model$headline,
+    coefficients = coefficients_in(fit),
     length = length_lines(fit_part(fit, "running")),
     key = model_key(model, table$variable),
     leading = if (is.null(variables)) {
@@ -126,14 +130,16 @@ format_probs <- function(probs) {
 }
 
 #' @export
-print.gibbsite_summary <- function(x, n = NULL, ...) {
+print.gibbsite_summary <- function(x, n = NULL, ..., digits = 3) {
+  shown_as <- if (!missing(digits)) digits
+  digits <- check_count(digits, max = 22)
   convergence <- attr(x, "convergence")
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "mean", "sd", "mcse_mean", "rhat", "ess_bulk",
               "ess_tail")
   if (!is.data.frame(convergence) || !is.character(attr(x, "headline")) ||
-        !all(needed %in% names(x))) {
-    return(invisible(print(as.data.frame(x), ...)))
+        !all(needed %in% names(x)) || !has_own_rows(x)) {
+    return(invisible(print(as.data.frame(x), digits = shown_as, ...)))
   }
   n <- if (is.null(n)) {
     min(40, attr(x, "leading"), nrow(x))
@@ -144,8 +150,8 @@ print.gibbsite_summary <- function(x, n = NULL, ...) {
   whole <- x
   x <- x[!is_above_diagonal(x$variable), ]
   shown <- data.frame(
-    show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd),
-    mcse = show_significant(x$mcse_mean, 2),
+    show_numbers(x[c("mean", "sd", quantiles)], x$mean, x$sd, digits),
+    mcse = show_significant(x$mcse_mean, max(1, digits - 1)),
     rhat = show_rhat(x$rhat), bulk = show_ess(x$ess_bulk),
     tail = show_ess(x$ess_tail), check.names = FALSE
   )
@@ -231,6 +237,57 @@ slow_component_line <- function(x, convergence, note) {
 #' @export
 as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 
+# The names of the coefficients that coef() of a fit has, for its summary.
+coefficients_in <- function(fit) {
+  model <- fit_part(fit, "model")
+  if (is_regression(fit) || inherits(model, c("user_model", "laplace_model"))) {
+    coefficient_columns(model)
+  }
+}
+
+# The rows of the coefficients as a matrix, as of a summary of lm().
+#' @export
+coef.gibbsite_summary <- function(object, ...) {
+  check_no_more(...)
+  names <- attr(object, "coefficients", exact = TRUE)
+  if (is.null(names) || !"variable" %in% names(object)) {
+    abort_argument(
+      c("{.arg object} must be a summary with coefficients, as of a
+         regression.",
+        i = "{.fn as.data.frame} has all its columns.")
+    )
+  }
+  rows <- object$variable %in% names
+  out <- as.matrix(bare_frame(object)[rows, names(object) != "variable"])
+  rownames(out) <- object$variable[rows]
+  out
+}
+
+#' @export
+coef.laplace_summary <- coef.gibbsite_summary
+
+# As summary(lm(...))$coefficients, of which a beginning is enough.
+#' @export
+`$.gibbsite_summary` <- function(x, name) {
+  if (!is.list(x)) {
+    abort_argument(
+      "{.arg x} has the class of a summary, but not its parts.",
+      class = "forged"
+    )
+  }
+  if (nchar(name) > 3L && startsWith("coefficients", name)) {
+    return(stats::coef(x))
+  }
+  NextMethod()
+}
+
+#' @export
+`$.laplace_summary` <- `$.gibbsite_summary`
+
+# Rows of several fits have no common headline and verdict.
+#' @export
+rbind.gibbsite_summary <- function(...) bind_bare(...)
+
 #' Tidy a fit
 #'
 #' `tidy()` gives one row for each stored quantity, `glance()` one row for the
@@ -260,7 +317,9 @@ as.data.frame.gibbsite_summary <- function(x, ...) bare_frame(x)
 #'   numbers of components may switch, see [summary.gibbsite_fit()]. With
 #'   `effects` the columns are `effect`, `group`, `level`, `term` (such as
 #'   `"sd__(Intercept)"` and `"cor__(Intercept).x"`) and those from `estimate`
-#'   on; rows that are not stored have no `rhat` and `ess`.
+#'   on. Deviations that are not stored have the `rhat` and `ess` of their means
+#'   given the parameters of each draw, of which `estimate` is the mean;
+#'   correlations and the like that are not stored have none.
 #'
 #'   `glance()`: a data frame of one row with `model`, `nobs`, `chains`,
 #'   `draws`, `burnin`, `thin`, `rhat` (the largest), `ess_bulk` and `ess_tail`
@@ -393,6 +452,7 @@ print.gibbsite_fit <- function(x, times = getOption("gibbsite.times", TRUE),
     surplus_line(x),
     imputed_lines(x),
     verdict_lines(table),
+    rule_line(x, table),
     constant_line(table),
     moves_line(x),
     model_notes(model, x, table),
@@ -522,3 +582,34 @@ print.gibbsite_partial <- function(x, ...) {
 }
 
 each_digits <- function(x) vapply(x, digits, character(1))
+
+# ---- str() ------------------------------------------------------------------
+
+# A line for each part, in the place of all numbers of a fit.
+#' @rdname summary.gibbsite_fit
+#' @param indent.str Text that str() of a list puts before each line.
+#' @importFrom utils str
+#' @export
+str.gibbsite_fit <- function(object, indent.str = "", ...) {
+  if (!identical(indent.str, "")) check_string(indent.str)
+  model <- fit_part(object, "model")
+  running <- fit_part(object, "running")
+  lines <- c(
+    paste0(" <", model$name, "> ", model$headline),
+    paste0(indent.str, " $ ", c(
+      paste0("draws  : ", if (shown_draws(object) > 0) {
+        length_lines(running)
+      } else {
+        paste0("none yet; ", chains_line(object))
+      }),
+      paste0("columns: ", few_words(model$columns)),
+      paste0("prior  : ", class(model$prior)[[1L]]),
+      paste0("data   : ", if (model_has_data(model)) "held" else "not held"),
+      paste0("seed   : ", few_words(each_digits(running$seed)))
+    ))
+  )
+  writeLines(strtrim(lines, max(getOption("width"), 40L)))
+}
+
+#' @export
+str.gibbsite_partial <- function(object, ...) str.gibbsite_fit(object, ...)

@@ -268,13 +268,13 @@ doubt_words <- function(doubts, kinds = NULL) {
   words[vapply(doubts, `[[`, "", "kind") %in% kinds]
 }
 
-# Chains that miss a region agree with each other.
+# Chains may agree with each other and miss a region.
 warn_faults <- function(fit) {
   words <- model_faults(fit_part(fit, "model"), fit)
   if (length(words) > 0L) {
     fit_is <- short_call(fit_part(fit, "model"))
     warn_gibbsite(
-      c("The chains of {.code {fit_is}} agree, but may miss a region.",
+      c("The draws of {.code {fit_is}} may miss a region.",
         bullets_of("words", words)),
       class = "region"
     )
@@ -416,7 +416,9 @@ print.gibbsite_convergence <- function(x, n = 20, ...) {
   n <- check_rows_shown(n)
   whole <- is.data.frame(x) && is_plain_number(attr(x, "chains")) &&
     all(c("variable", "rhat", "ess_bulk", "ess_tail", "constant", "finite",
-          "ok") %in% names(x))
+          "ok") %in% names(x)) &&
+    has_own_rows(x) && nrow(x) >= length(attr(x, "rows"))
+  # the verdict is about all quantities
   if (!whole) {
     return(invisible(print(as.data.frame(x), ...)))
   }
@@ -468,6 +470,8 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   if (is.null(table)) {
     return(warn_faults(fit))
   }
+  # the table of all quantities, from which print() speaks
+  table <- fit_convergence(fit, limits$rhat, limits$ess, invariants)
   class <- c(if (!is.null(rule)) "cap", "convergence")
   fit_is <- short_call(fit_part(fit, "model"))
   if (all(table$constant)) {
@@ -479,8 +483,17 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     )
     return(invisible(fit))
   }
-  table <- explained(table, fit, invariants[, , table$variable, drop = FALSE])
+  table <- explained(table, fit, invariants)
   worst <- worst_words(table)
+  # by the limits of print() and converged()
+  good <- !is.null(rule) && table_converged(
+    fit_convergence(fit, invariants = invariants)
+  )
+  verdict <- if (good) {
+    paste0("converged, but not met the rule (", limits_words(rule), ")")
+  } else {
+    "not converged"
+  }
   cause <- c(attr(table, "cause")$lead, cause_lines(table))
   made <- if (!is.null(rule)) {
     ends <- switch(fit_part(fit, "run")$outcome,
@@ -497,7 +510,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   }
   warn_gibbsite(
     c(
-      paste0("The chains of {.code {fit_is}} have not converged", made,
+      paste0("The chains of {.code {fit_is}} have ", verdict, made,
              ": {worst}."),
       bullets_of("cause", cause)
     ),
@@ -505,6 +518,25 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     cause = attr(table, "cause")$kind
   )
   invisible(fit)
+}
+
+limits_words <- function(rule) {
+  paste0("R-hat <= ", format(rule$rhat), ", ESS >= ", format_number(rule$ess))
+}
+
+# For print(), whose limits are not those of the run's own rule.
+rule_line <- function(fit, table) {
+  rule <- fit_part(fit, "running")$stop_when
+  outcome <- fit_part(fit, "run")$outcome
+  good <- table_converged(table)
+  met <- identical(outcome, "rule")
+  if (is.null(rule) || met == good || !met && !outcome %in% endings) {
+    return(NULL)
+  }
+  paste0(
+    "The stopping rule (", limits_words(rule), ") was ", if (!met) "not ",
+    "met."
+  )
 }
 
 # ---- Why chains have not converged -------------------------------------------

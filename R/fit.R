@@ -255,6 +255,9 @@ is_chain_record <- function(chain) {
     is_plain_number(chain$state$sweep) && is.integer(chain$rng)
 }
 
+# Whether a chain has its starting values.
+has_started <- function(chain) !isFALSE(chain$state$begun)
+
 is_matrix_of <- function(x, columns, rows) {
   is.matrix(x) && is.numeric(x) && ncol(x) == columns && nrow(x) == rows &&
     rows > 0L
@@ -275,6 +278,13 @@ check_no_more <- function(..., call = rlang::caller_env()) {
   if (length(short) > 0L) {
     abort_unknown(short[[1L]], call)
   }
+  if (...length() > 0) {
+    abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
+  }
+}
+
+# The same for a function of which R takes shorter names of arguments.
+check_no_extra <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
     abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
   }
@@ -644,6 +654,11 @@ check_same_hash <- function(hashes, call) {
 #' Evaluates the call of a fit again with arguments changed or added: a new run
 #' from new starting values. To go on with the chains of a fit use [extend()].
 #'
+#' Variables of the call are looked up where `update()` is called. If the data
+#' of a regression by formula are not found there, as those of a fit that a
+#' function returned, they are the variables of the rows that the fit used. A
+#' message says so if other data are found than those of the fit.
+#'
 #' @param object A fit.
 #' @param ... Arguments of the call to change or to add; `NULL` removes one.
 #' @param evaluate `TRUE` (default): evaluate the new call; `FALSE`: return it.
@@ -687,7 +702,7 @@ update.gibbsite_fit <- function(object, ..., evaluate = TRUE) {
   if (!evaluate) {
     return(call)
   }
-  evaluate_again(call, parent.frame(), rlang::current_env())
+  evaluate_again(call, parent.frame(), object, rlang::current_env())
 }
 
 check_changes <- function(changes, call) {
@@ -700,36 +715,82 @@ check_changes <- function(changes, call) {
   }
 }
 
-# `again`: a call, with changes. If it fails, the error is that its data are not
-# found, if they are not: this is asked afterwards, since it evaluates them.
-evaluate_again <- function(again, env, call) {
-  withCallingHandlers(eval(again, env), error = function(cnd) {
-    for (arg in intersect(c("data", "x", "y", "ratings"), names(again))) {
-      given <- again[[arg]]
+# `again`: the call of `fit`, with changes. If it fails, the error names what is
+# not found, if something is not: this is asked afterwards, since it evaluates
+# the data.
+evaluate_again <- function(again, env, fit, call) {
+  out <- withCallingHandlers(eval(again, env), error = function(cnd) {
+    check_found_again(again, env, call)
+  })
+  say_other_data(fit, out, again)
+  out
+}
+
+data_arguments <- c("data", "x", "y", "ratings", "sequences")
+
+check_found_again <- function(again, env, call) {
+  for (arg in rlang::names2(again)[-1L]) {
+    given <- again[[arg]]
+    shown <- deparse1(given)
+    holds <- arg %in% data_arguments
+    lost <- if (holds) {
       found <- tryCatch(eval(given, env), error = function(cnd) NULL)
       # where the data were an argument, a function may have its name
-      if (is.null(found) || is.name(given) && is.function(found)) {
-        shown <- deparse1(given)
-        abort_state(
-          c("The data of the fit's call, {.code {arg} = {shown}}, are not
-             found.",
-            i = "Give them: {.code update(fit, {arg} = )}."),
-          call = call, class = "data"
-        )
-      }
-      # of data in a call those variables alone are kept that its formula has
-      lacking <- setdiff(all.vars(again$formula), c(".", names(given)))
-      lacking <- lacking[!vapply(lacking, exists, NA, env)]
-      if (is.data.frame(given) && length(lacking) > 0L) {
-        abort_state(
-          c("The call of the fit has the data themselves, of which it keeps the
-             variables of its own formula, not {.val {lacking[[1L]]}}.",
-            i = "Give them: {.code update(fit, {arg} = )}."),
-          call = call, class = "data"
-        )
-      }
+      is.null(found) || is.name(given) && is.function(found)
+    } else {
+      nzchar(arg) && is.name(given) && !exists(shown, env)
     }
-  })
+    if (lost) {
+      what <- if (holds) "data" else "argument"
+      abort_state(
+        c("The {what} of the fit's call, {.code {arg} = {shown}},
+           {if (holds) 'are' else 'is'} not found.",
+          i = "Give {if (holds) 'them' else 'it'}:
+               {.code update(fit, {arg} = )}."),
+        call = call, class = "data"
+      )
+    }
+    # of data in a call those variables alone are kept that its formula has
+    lacking <- setdiff(all.vars(again$formula), c(".", names(given)))
+    lacking <- lacking[!vapply(lacking, exists, NA, env)]
+    if (holds && is.data.frame(given) && length(lacking) > 0L) {
+      abort_state(
+        c("The call of the fit has the data themselves, of which it keeps the
+           variables of its own formula, not {.val {lacking[[1L]]}}.",
+          i = "Give them: {.code update(fit, {arg} = )}."),
+        call = call, class = "data"
+      )
+    }
+  }
+}
+
+# The names in the call of a fit that a function made may mean other objects
+# where it is updated.
+say_other_data <- function(fit, new, again) {
+  old <- stats::getCall(fit)
+  asked <- c(data_arguments, "formula", "subset", "weights", "na_action")
+  model <- fit_part(fit, "model")
+  if (!inherits(new, "gibbsite_fit") || !model_has_data(model) ||
+        !identical(as.list(again)[asked], as.list(old)[asked])) {
+    return(invisible())
+  }
+  seen <- function(model) {
+    model_outcome(model) %||%
+      model$data[intersect(names(model$data), c("user", "value", "counts"))]
+  }
+  other <- fit_part(new, "model")
+  if (!identical(seen(model), seen(other))) {
+    arg <- intersect(data_arguments, names(again))
+    arg <- if (length(arg) > 0L) arg[[1L]] else "data"
+    shown <- deparse1(again[[arg]])
+    inform_gibbsite(
+      c("!" = "{.code {arg} = {shown}} is not what the fit was made with:
+               {counted(other$nobs, 'observation')} in place of
+               {counted(model$nobs, 'observation')}.",
+        i = "{.code update(fit, {arg} = )} says which data are meant."),
+      class = "other_data"
+    )
+  }
 }
 
 #' @importFrom stats getCall

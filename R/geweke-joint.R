@@ -55,8 +55,9 @@
 geweke_joint <- function(model, n = 400, steps = 10, draw_prior = NULL,
                          simulate_data = NULL, chains = 4,
                          cores = getOption("mc.cores", 1L), seed = NULL,
-                         checkpoint = NULL, progress = TRUE) {
+                         checkpoint = NULL, progress = TRUE, ...) {
   call <- rlang::current_env()
+  check_no_extra(...)
   check_needed(model = "a call of a sampler, or a fit")
   n <- check_count(n, 2, 1e8)
   steps <- check_count(steps, max = 1e6)

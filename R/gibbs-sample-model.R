@@ -40,6 +40,36 @@ block_columns <- function(block, value) {
   do.call(indexed, c(list(block), lapply(size, seq_len)))
 }
 
+# Numbers of a block by their names in `init`, where it has some.
+#' @exportS3Method
+model_labels.gibbs_sample_model <- function(model) {
+  blocks <- Filter(function(block) {
+    all(block_columns(block, model$init[[block]]) %in% model$columns)
+  }, names(model$init))
+  label <- unlist(lapply(blocks, function(block) {
+    value <- model$init[[block]]
+    columns <- block_columns(block, value)
+    names <- if (is.null(dim(value))) list(names(value)) else dimnames(value)
+    shown <- length(columns) > 1L && length(names) > 0L &&
+      !any(vapply(names, is.null, NA))
+    stats::setNames(
+      if (shown) {
+        paste0(block, "[", do.call(paste, c(
+          unname(as.list(expand.grid(names, stringsAsFactors = FALSE))),
+          sep = ","
+        )), "]")
+      } else {
+        columns
+      }, columns
+    )
+  }))
+  own <- label[model$columns]
+  data.frame(
+    variable = model$columns,
+    label = unname(ifelse(is.na(own), model$columns, own))
+  )
+}
+
 # Sweeps for which the order of a random scan is drawn ahead, as in C.
 gibbs_look_ahead <- 64L
 

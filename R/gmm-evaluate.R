@@ -16,7 +16,7 @@ evaluate_draws <- function(blocks, x, pivot = NULL, density = FALSE,
 # observed entries; rows with the same pattern are evaluated together.
 evaluate_observed <- function(blocks, x, density = FALSE, prob = FALSE) {
   holes <- is.na(x)
-  if (!any(holes)) {
+  if (nrow(x) > 0L && !any(holes)) {
     return(evaluate_draws(blocks, x, density = density, prob = prob))
   }
   draws <- nrow(blocks$pi)

@@ -110,7 +110,9 @@ gmm_newdata <- function(model, newdata, call) {
     check_array(newdata, "newdata", call)
     newdata <- matrix(newdata, 1L)
   }
-  x <- check_data_matrix(newdata, "keep", arg = "newdata", call = call)
+  x <- check_data_matrix(
+    newdata, "keep", arg = "newdata", call = call, empty_ok = TRUE
+  )
   if (any(abs(x) > 1e150, na.rm = TRUE)) {
     abort_argument(
       "{.arg newdata} must be below 1e150: the square of a larger value is

@@ -110,7 +110,8 @@ group_rows <- function(model, term, groups) {
 # most `most` draws.
 group_coefficients <- function(fit, term, level, groups = seq_along(
                                  group_term(fit_part(fit, "model"), term)$levels
-                               ), most = Inf, deviation = FALSE) {
+                               ), most = Inf, deviation = FALSE,
+                               measured = FALSE) {
   model <- fit_part(fit, "model")
   # of fits of imputed data each has moments by its own data
   parts <- if (is_imputed(fit)) imputed_parts(fit) else list(fit)
@@ -130,6 +131,13 @@ group_coefficients <- function(fit, term, level, groups = seq_along(
   out <- tables[[1L]]
   if (length(level) > 1L) {
     out[c("lower_50", "upper_50")] <- tables[[2L]][c("lower", "upper")]
+  }
+  if (measured) {
+    measures <- worst_measures(Map(function(part, at) {
+      size <- c(nrow(at$mean) / length(part), length(part), ncol(at$mean))
+      diagnose_anew(array(at$mean, size, list(NULL, NULL, groups)))
+    }, parts, moments))
+    out[c("rhat", "ess")] <- measures[c("rhat", "ess_bulk")]
   }
   data.frame(out, row.names = group_term(model, term)$levels[groups])
 }

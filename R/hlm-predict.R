@@ -450,7 +450,8 @@ rows_of_new_groups <- function(model, rows) {
 #'   column for each term (of [gibbs_categorical()] one for each category and
 #'   term, such as `b[Apartment,(Intercept)]`) and the attribute `postVar`, the
 #'   posterior covariances (terms x terms x groups); `VarCorr()`: a data frame
-#'   with a row for each parameter.
+#'   with a row for each parameter; `lme4::ngrps()`: the number of groups of
+#'   each factor.
 #' @section Errors: `gibbsite_error_argument` for a level out of range, and for
 #'   fits without groups.
 #' @seealso [gibbs_hlm()], [gibbs_logistic()], [regression-data],
@@ -558,6 +559,19 @@ predictor_coefficients.hlm_model <- function(model, fit) {
     dimnames(out) <- list(rownames(deviations), names)
     out
   })
+}
+
+#' @rdname fixef.gibbsite_regression
+#' @exportS3Method lme4::ngrps
+ngrps.gibbsite_fit <- function(object, ...) {
+  check_no_more(...)
+  model <- grouped_model(object, "object", rlang::current_env())
+  levels <- model$levels
+  if (is.list(levels)) {
+    lengths(levels)
+  } else {
+    stats::setNames(length(levels), model$group_name)
+  }
 }
 
 #' @rdname fixef.gibbsite_regression

@@ -133,7 +133,8 @@ in_units <- function(shown, units, of, odds) {
 
 # Estimates with two intervals each: list(table, level, xlab, line, words, log,
 # note, ylab, estimate). centre: estimates with names; wide, narrow: their
-# intervals, a row each; `line`: where the vertical line is, and `words` of it;
+# intervals, a row each; `line`: where the vertical line is (NA: nowhere), and
+# `words` of it;
 # `log`: whether the axis is logarithmic; `scaled`: whether estimates of very
 # different sizes have axes of their own; `beside`: whether panels stand side by
 # side; `whole`: whether no interval is cut.
@@ -175,6 +176,7 @@ picture_intervals <- function(shown) {
   clipped <- do.call(rbind, lapply(parts, `[[`, "table"))
   arrows <- do.call(rbind, lapply(parts, `[[`, "arrows"))
   lines <- unique(data.frame(x = table$line, table[own]))
+  ruled <- !anyNA(table$line)
   wide <- paste(percent(shown$level), "interval")
   ends <- function(lower, upper) {
     data.frame(
@@ -189,7 +191,7 @@ picture_intervals <- function(shown) {
   }
   picture(
     table, c(
-      list(picture_layer("vline", lines, shown$words %||% "rule")),
+      if (ruled) list(picture_layer("vline", lines, shown$words %||% "rule")),
       list(picture_layer("segment", ends("lower", "upper"), wide)),
       list(picture_layer("segment", ends("lower_50", "upper_50"),
                          "50% interval")),
@@ -289,7 +291,9 @@ needs_own_scales <- function(shown) {
   table <- shown$table
   width <- table$upper - table$lower
   nrow(table) > 1L && nrow(table) <= 30L && all(is.finite(width)) &&
-    min(width) < diff(range(table[c("lower", "upper")], shown$line)) / 20
+    min(width) < diff(range(
+      table[c("lower", "upper")], shown$line, na.rm = TRUE
+    )) / 20
 }
 
 # The units of coefficients in a plot: list(factor, per). With per = "sd"

@@ -52,12 +52,15 @@
 #'   `ess_tail`. The attribute `importance` is the check, or `NULL` for a fit
 #'   without its data.
 #'
-#'   `tidy()`: a data frame with the columns `term`, `estimate` (the mode; for a
-#'   corrected fit the mean of the draws), `std.error` (posterior standard
-#'   deviation), `conf.low` and `conf.high`. `glance()`: a data frame of one row
-#'   with `model`, `nobs`, `parameters`, `log_evidence`, `log_joint` (at the
-#'   mode), `iterations`, `correct`, `chains`, `draws` and `elapsed` (seconds).
-#'   `plot()`: `x`, invisibly.
+#'   `tidy()`: a data frame with the columns of [tidy.gibbsite_fit()], of which
+#'   `estimate` is the mode, where that of other fits is the mean, and
+#'   `std.error`, `conf.low` and `conf.high` are of the normal approximation; of
+#'   a corrected fit all are of the draws, and `estimate` is their mean.
+#'   `glance()`: a data frame of one row with the columns of
+#'   [glance()][tidy.gibbsite_fit], and `parameters`, `log_evidence`,
+#'   `log_joint` (at the mode), `iterations` and `correct` (`"none"`: `estimate`
+#'   is the mode). R-hat, effective sizes and `converged` are `NA` for independent
+#'   draws. `plot()`: `x`, invisibly.
 #' @section Errors: `gibbsite_error_argument` for unknown parameters, variables
 #'   and types, for a level, `conf.level` or `probs` out of range, and for
 #'   `exponentiate = TRUE` where parameters are not log-odds.
@@ -193,8 +196,8 @@ summary.gibbsite_laplace <- function(object, variables = NULL,
   draws <- stack_chains(chain_matrices(object))[, , chosen, drop = FALSE]
   structure(
     laplace_table(model, draws, probs, corrected),
-    class = c("laplace_summary", "data.frame"),
-    headline = model$headline,
+    class = c("laplace_summary", "data.frame"), rows = chosen,
+    headline = model$headline, coefficients = coefficients_in(object),
     lines = c(mode_line(model), laplace_length_line(object)),
     convergence = if (corrected) {
       judged(object, 1.01, 400, call)
@@ -219,16 +222,19 @@ laplace_table <- function(model, draws, probs, corrected) {
 }
 
 #' @export
-print.laplace_summary <- function(x, n = 40, ...) {
+print.laplace_summary <- function(x, n = 40, ..., digits = 3) {
   n <- check_rows_shown(n)
+  shown_as <- if (!missing(digits)) digits
+  digits <- check_count(digits, max = 22)
   quantiles <- grep("^q[0-9.]+$", names(x), value = TRUE)
   needed <- c("variable", "map", "map_sd", "mean", "sd")
-  if (!is.character(attr(x, "headline")) || !all(needed %in% names(x))) {
-    return(invisible(print(as.data.frame(x), ...)))
+  if (!is.character(attr(x, "headline")) || !all(needed %in% names(x)) ||
+        !has_own_rows(x)) {
+    return(invisible(print(as.data.frame(x), digits = shown_as, ...)))
   }
   write_lines(c(attr(x, "headline"), attr(x, "lines"), ""))
   shown <- show_numbers(
-    x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd
+    x[c("map", "map_sd", "mean", "sd", quantiles)], x$mean, x$sd, digits
   )
   names(shown)[1:2] <- c("MAP", "MAP sd")
   if ("rhat" %in% names(x)) {
@@ -251,6 +257,9 @@ print.laplace_summary <- function(x, n = 40, ...) {
 
 #' @export
 as.data.frame.laplace_summary <- function(x, ...) bare_frame(x)
+
+#' @export
+rbind.laplace_summary <- function(...) bind_bare(...)
 
 check_lines <- function(check) {
   if (is.null(check)) {
@@ -295,12 +304,22 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
   exponentiate <- check_exponentiate(exponentiate, x)
   conf.int <- check_flag(conf.int)
   level <- check_level(conf.level)
+  model <- fit_part(x, "model")
+  columns <- model$columns
   estimate <- coefficient_estimates(x)
   bounds <- parameter_interval(x, level)
+  # independent draws have neither R-hat nor effective sizes
+  measures <- if (is_corrected(model)) {
+    diagnose(stack_chains(chain_matrices(x)))
+  } else {
+    list(rhat = NA_real_, ess_bulk = NA_real_)
+  }
   out <- data.frame(
-    term = fit_part(x, "model")$columns, estimate = unname(estimate$mean),
-    std.error = unname(estimate$sd), conf.low = unname(bounds[, 1L]),
-    conf.high = unname(bounds[, 2L])
+    term = columns,
+    label = if (is_regression(x)) coefficient_labels(columns) else columns,
+    estimate = unname(estimate$mean), std.error = unname(estimate$sd),
+    conf.low = unname(bounds[, 1L]), conf.high = unname(bounds[, 2L]),
+    rhat = measures$rhat, ess = measures$ess_bulk
   )
   tidied(out, x, conf.int, exponentiate)
 }
@@ -309,14 +328,15 @@ tidy.gibbsite_laplace <- function(x, conf.level = 0.95, ..., conf.int = TRUE,
 #' @export
 glance.gibbsite_laplace <- function(x, ...) {
   model <- fit_part(x, "model")
-  running <- fit_part(x, "running")
-  data.frame(
-    model = maker_of(x), nobs = stats::nobs(x),
+  out <- glance.gibbsite_fit(x)
+  if (!is_corrected(model)) {
+    out[c("rhat", "ess_bulk", "ess_tail", "converged")] <- NA
+  }
+  cbind(out, data.frame(
     parameters = length(model$columns), log_evidence = model$log_evidence,
     log_joint = model$log_joint_map, iterations = model$iterations,
-    correct = model$correct, chains = running$chains, draws = running$draws,
-    elapsed = fit_part(x, "run")$elapsed$total %||% NA_real_
-  )
+    correct = model$correct
+  ))
 }
 
 #' @export

@@ -74,6 +74,13 @@
 #'   [summary()][summary.gibbsite_laplace], [plot()][plot.gibbsite_laplace],
 #'   [importance_check()], [log_evidence()],
 #'   [anova()][anova.gibbsite_laplace] and all methods of a [gibbsite_fit].
+#' @section Several modes:
+#' The approximation is of the mode that the search reaches from `init`. With 30
+#' parameters at most a second search begins on the other side of `init`, if
+#' that is far from the mode. If it ends at another mode with more than 0.1% of
+#' the mass of both (by their normal approximations), a warning of class
+#' `gibbsite_warning_region` and `print()` say so. No search finds all modes.
+#'
 #' @section Errors:
 #' `gibbsite_error_argument` for arguments of the wrong kind and a start where
 #' the density is zero; `gibbsite_error_numeric` when `log_density`, `gradient`
@@ -208,8 +215,11 @@ model_prepare.laplace_search_model <- function(model, running, call) {
   density <- model$frame
   density$record <- new_record(search)
   found <- cut_short(allowInterrupts(with_stream(
-    search$stream,
-    find_mode(density, search$init, search$method, call, search$rho), call
+    search$stream, {
+      found <- find_mode(density, search$init, search$method, call, search$rho)
+      found$another <- other_density_mode(density, search$init, found, call)
+      found
+    }, call
   )))
   if (is.null(found)) {
     search[c("values", "seed", "best")] <- recorded_search(density$record)
@@ -220,12 +230,57 @@ model_prepare.laplace_search_model <- function(model, running, call) {
     model$frame, found$value, search$method, search$correct
   )
   # of gradient ascent alone
-  out[c("path", "trace")] <- found$value[c("path", "trace")]
+  out[c("path", "trace", "another")] <-
+    found$value[c("path", "trace", "another")]
   out$rho <- search$rho
   out
 }
 
+# list(map, share): another mode on the other side of `init`, and the part of
+# the mass of both that normal densities give it; NULL if none is seen.
+other_density_mode <- function(density, init, found, call) {
+  d <- length(init)
+  if (d > 30L) {
+    return(NULL)
+  }
+  seen <- count_evaluations(
+    density_or_zero(density, call), NULL, search_bound(d)
+  )
+  first <- list(
+    centre = found$map, top = found$value,
+    factor = t(chol(chol2inv(t(found$factor))))
+  )
+  end <- another_mode(seen, as.double(init), first)
+  if (!is.null(end)) {
+    share <- stats::plogis(log_mass(end) - log_mass(first))
+    if (share > 0.001) list(map = end$centre, share = share)
+  }
+}
+
 # ---- The approximation ------------------------------------------------------
+
+#' @exportS3Method
+model_faults.laplace_density_model <- function(model, fit) {
+  other_mode_line(model)
+}
+
+#' @exportS3Method
+model_notes.laplace_density_model <- function(model, fit, table) {
+  other_mode_line(model)
+}
+
+other_mode_line <- function(model) {
+  if (is.null(model$another)) {
+    return(NULL)
+  }
+  at <- point_words(stats::setNames(model$another$map, model$columns))
+  paste0(
+    "The density has another mode, at ", at, ", with about ",
+    format(100 * model$another$share, digits = 2L), "% of the mass of both. ",
+    "The chains are those of one mode alone; `mh_sample()` draws from the ",
+    "whole density."
+  )
+}
 
 density_model <- function(density, found, method, correct) {
   new_laplace_model(

@@ -12,11 +12,12 @@
 #
 # vocabulary: names of the terms if `x` has none. known: the terms of an earlier
 # fit, to which those of `x` are matched by name; its attribute `from` is 1 if
-# that fit's terms were numbers from 1 on.
+# that fit's terms were numbers from 1 on. empty: of documents without a word
+# "error" or "keep"; "none" if there may be no document at all.
 as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
                       arg = rlang::caller_arg(x), call = rlang::caller_env()) {
   force(arg)
-  table <- checked_table(x, vocabulary, known, arg, call)
+  table <- checked_table(x, vocabulary, known, arg, call, empty == "none")
   if (is.null(known)) {
     say_cut(table, arg)
   } else {
@@ -28,10 +29,10 @@ as_counts <- function(x, vocabulary = NULL, empty = "error", known = NULL,
 }
 
 # The table of counts of any form, with names and all counts above 0.
-checked_table <- function(x, vocabulary, known, arg, call) {
+checked_table <- function(x, vocabulary, known, arg, call, none_ok = FALSE) {
   check_sparse(x, arg, call)
   table <- counts_table(x, vocabulary, known, arg, call)
-  table <- name_counts(table, vocabulary, known, arg, call)
+  table <- name_counts(table, vocabulary, known, arg, call, none_ok)
   check_counts(table, arg, call)
 }
 
@@ -494,13 +495,17 @@ abort_term <- function(numbers, document, at, vocabulary, from, arg, call) {
   )
 }
 
-name_counts <- function(table, vocabulary, known, arg, call) {
+name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
   if (!is.null(vocabulary)) {
     table$terms <- check_vocabulary(vocabulary, table$size[[2L]], arg, call)
   }
   for (side in 1:2) {
     # new texts may have no word at all
-    bare <- side == 2L && !is.null(known) && !is.null(table$terms)
+    bare <- if (side == 1L) {
+      none_ok
+    } else {
+      !is.null(known) && !is.null(table$terms)
+    }
     if (table$size[[side]] == 0 && !bare) {
       none <- c("documents", "terms")[[side]]
       abort_argument(
@@ -703,7 +708,7 @@ document_words <- function(table, d) {
 }
 
 check_empty_documents <- function(table, empty, arg, call) {
-  if (empty == "keep") {
+  if (empty != "error") {
     return(invisible())
   }
   bare <- which(tabulate(table$document, table$size[[1L]]) == 0L)
@@ -813,12 +818,12 @@ lda_tokens <- function(fit, arg, call) {
   )
 }
 
-lda_newdata <- function(fit, newdata, empty, call) {
+lda_newdata <- function(fit, newdata, call) {
   if (is.null(newdata)) {
     return(lda_tokens(fit, "newdata", call))
   }
   as_counts(
-    newdata, empty = empty, known = known_terms(fit_part(fit, "model")),
+    newdata, empty = "none", known = known_terms(fit_part(fit, "model")),
     arg = "newdata", call = call
   )
 }

@@ -99,7 +99,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     )
     class <- largest_shares(mean)
     if (!is.null(newdata)) {
-      tokens <- suppressMessages(lda_newdata(object, newdata, "keep", call))
+      tokens <- suppressMessages(lda_newdata(object, newdata, call))
       class[document_lengths_of(tokens) == 0] <- NA
     }
     return(class)
@@ -109,7 +109,7 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     inform_of_topics(object, chains)
     return(fitted_shares(object, chains, type, ndraws, call))
   }
-  tokens <- lda_newdata(object, newdata, "keep", call)
+  tokens <- lda_newdata(object, newdata, call)
   say_without_terms(tokens)
   inform_of_topics(object, chains)
   model <- fit_part(object, "model")
@@ -184,7 +184,7 @@ prior_shares <- function(documents, job) {
   total <- sum(alpha)
   mean <- alpha / total
   square <- alpha * (alpha + 1) / (total * (total + 1))
-  rows <- function(x) matrix(x, documents, k, byrow = TRUE)
+  rows <- function(x) matrix(rep(x, each = documents), documents, k)
   list(
     theta = sim_dirichlet(documents, alpha), mean = rows(mean),
     square = rows(square)
@@ -291,7 +291,7 @@ held_out_perplexity <- function(fit, newdata,
   if (missing(newdata) || is.null(newdata)) {
     abort_argument("{.arg newdata} is needed: documents not in the fit.")
   }
-  tokens <- lda_newdata(fit, newdata, "keep", call)
+  tokens <- lda_newdata(fit, newdata, call)
   jobs <- fold_in_topics(fit, ndraws, call)
   scored <- switch(method,
     completion = complete_halves(
@@ -411,8 +411,10 @@ perplexity_row <- function(scored, method) {
 #' @param particles Whole number: see [held_out_perplexity()].
 #' @param ... Not used.
 #' @return `log_lik()`: a matrix, draws x documents; that of the fit's own
-#'   documents leaves out those without words. `posterior_predict()`: a
-#'   list with a sparse matrix of counts (documents x terms) for each draw.
+#'   documents leaves out those without words (observations are documents here
+#'   and in `loo()`; [stats::nobs()] is the number of words).
+#'   `posterior_predict()`: a list with a sparse matrix of counts (documents x
+#'   terms) for each draw.
 #' @section Errors: `gibbsite_error_argument` where draws were not stored, for
 #'   more draws than there are, and for a fit without its data.
 #' @seealso [predict.gibbs_lda()], [held_out_perplexity()].
@@ -433,9 +435,12 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
   particles <- check_count(particles, max = 1e6)
   model <- fit_part(object, "model")
   check_kept(object, if (is.null(newdata)) c("theta", "phi") else "phi", call)
-  tokens <- lda_newdata(object, newdata, "keep", call)
+  tokens <- lda_newdata(object, newdata, call)
   all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
+  if (length(tokens$documents) == 0L) {
+    return(matrix(0, length(rows), 0L))
+  }
   document <- document_of_token(tokens)
   out <- vapply(rows, function(s) {
     phi <- block_of_draw(model, all, s, "phi")

@@ -416,6 +416,7 @@ default_variances <- function(design, slopes, wide, call) {
   flat <- !(sd > 0)
   variances <- (wide / sd)^2
   variances[flat] <- ifelse(mean[flat] == 0, 1, 100 / mean[flat]^2)
+  say_near_columns(intersect(design$near, design$columns[slopes]))
   names <- design$columns[slopes][flat]
   if (length(names) > 0L) {
     inform_gibbsite(
@@ -429,6 +430,20 @@ default_variances <- function(design, slopes, wide, call) {
     )
   }
   variances
+}
+
+# The coefficients of x and x^2 far from 0 are large and opposite where there is
+# a curvature. The default prior has a standard deviation for each alone.
+say_near_columns <- function(names) {
+  if (length(names) > 1L) {
+    inform_gibbsite(
+      c(i = "Columns {.val {names}} are far from 0 and nearly collinear. The
+             default prior, which has a scale for each of them alone, allows
+             hardly any difference between them, such as a curvature.",
+        i = "Centre the variable, or give {.code poly(x, 2)}."),
+      class = "collinear"
+    )
+  }
 }
 
 # The variances or the matrix for all p columns, from those of the slopes and

@@ -51,7 +51,7 @@
 #'   probabilities and their intervals; `"stationary"`; or a type of
 #'   [plot.gibbsite_fit()].
 #' @param variables For the types of [plot.gibbsite_fit()].
-#' @param ... Not used.
+#' @param ... Not used: any other argument is an error.
 #' @return An object of class `fit_markov_chain`, see [gibbsite_fit] for what
 #'   all fits have. It stores `P[i,j]`, and, if all matrices of the posterior
 #'   have one closed class, `stationary[j]`. `coef()`: the posterior mean of the
@@ -85,15 +85,35 @@ fit_markov_chain <- function(sequences, states = NULL, order = 1, prior = 0.5,
                              draws = 1000, chains = 4,
                              cores = getOption("mc.cores", 1L), seed = NULL,
                              checkpoint = NULL, stop_when = NULL,
-                             progress = TRUE, keep_data = TRUE) {
+                             progress = TRUE, keep_data = TRUE, ...) {
   call <- rlang::current_env()
+  check_no_extra(...)
   check_needed(sequences = "states in time, or counts of transitions")
   order <- check_count(order, max = 12)
   running <- running_of(call, burnin = 0, thin = 1)
   counted <- transition_counts(sequences, states, order, call)
   prior <- check_transition_prior(prior, counted, order, call)
   model <- transitions_model(counted, order, prior, call)
+  say_stationary_cost(model, running)
   run_chains(model, running, match.call(), call)
+}
+
+# Many tuples take minutes: the elimination of stationary_draws() is of cubic
+# cost. The factor is that of a common machine, to one figure.
+say_stationary_cost <- function(model, running) {
+  tuples <- length(model$data$closed)
+  draws <- running$draws * running$chains
+  seconds <- 6e-9 * draws * tuples^3 / min(running$cores, running$chains)
+  if (seconds < 30 || !shows_times()) {
+    return(invisible())
+  }
+  inform_gibbsite(
+    c(i = "The stationary probabilities are those of a chain on
+           {format_number(tuples)} tuples, for each of {format_number(draws)}
+           draws: about {seconds_words(signif(seconds, 1))} in all.",
+      i = "A lower {.arg order} or fewer {.arg draws} take less."),
+    class = "cost"
+  )
 }
 
 # ---- Counts of sequences -----------------------------------------------------

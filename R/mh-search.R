@@ -226,11 +226,7 @@ search_from <- function(seen, start) {
     found$ended <- "narrow"
     return(found)
   }
-  another <- tryCatch(
-    has_another_mode(seen, start, found),
-    gibbsite_search_bound = function(cnd) FALSE
-  )
-  if (another) found$ended <- "several"
+  if (!is.null(another_mode(seen, start, found))) found$ended <- "several"
   found
 }
 
@@ -243,25 +239,28 @@ log_mass <- function(found) found$top + sum(log(diag(found$factor)))
 
 # ---- Other modes ------------------------------------------------------------
 
-# Whether a climb from the other side of the start ends at another mode. The
-# climb is made if the start is far from the mode, but not too deep below it: a
-# start in a region of very low density is no reason to expect a second mode.
-has_another_mode <- function(seen, start, found) {
+# The end of a climb from the other side of the start, if it is another mode;
+# otherwise NULL. The climb is made if the start is far from the mode, but not
+# too deep below it: a start in a region of very low density is no reason to
+# expect a second mode.
+another_mode <- function(seen, start, found) {
   # in standard deviations for each coordinate
   far <- function(x, by) {
     sum(forwardsolve(found$factor, x - found$centre)^2) > by^2 * length(x)
   }
-  if (!far(start, 2) || seen$at(start) < found$top - depth_of_starts(start)) {
-    return(FALSE)
-  }
-  for (half in 0:4) {
-    x <- start - (found$centre - start) / 2^half
-    if (seen$at(x) > -Inf) {
-      end <- climb_to_mode(seen, x, found$factor)
-      return(end$ended == "found" && far(end$centre, 4))
+  look <- function() {
+    if (!far(start, 2) || seen$at(start) < found$top - depth_of_starts(start)) {
+      return(NULL)
+    }
+    for (half in 0:4) {
+      x <- start - (found$centre - start) / 2^half
+      if (seen$at(x) > -Inf) {
+        end <- climb_to_mode(seen, x, found$factor)
+        return(if (end$ended == "found" && far(end$centre, 4)) end)
+      }
     }
   }
-  FALSE
+  tryCatch(look(), gibbsite_search_bound = function(cnd) NULL)
 }
 
 # ---- The covariance at the mode ----------------------------------------------

@@ -60,16 +60,22 @@
 #' @param control_mean The means of `control`: as many numbers.
 #' @param x,object A result of `monte_carlo()`.
 #' @param parm Names or numbers of estimates; default all.
-#' @param n Whole number or `Inf` (default 40): the most quantities printed.
-#' @param level A number between 0 and 1 (default 0.95): the probability with
+#' @param n Whole number or `Inf` (default 40): the most quantities printed or
+#'   drawn.
+#' @param digits Whole number: the significant figures of `mcse` to which a row
+#'   is rounded.
+#' @param level,conf.level A number between 0 and 1 (default 0.95): the probability with
 #'   which an interval covers the expectation.
 #' @param row.names,optional As in [as.data.frame()]; `optional` is not used.
 #' @return An object of class `monte_carlo`, a list: `estimate` (named numbers),
 #'   `mcse`, `ess`, `df` (degrees of freedom), `draws`, `source` (in words),
 #'   `coefficients` (of the control variates, a column for each estimate, or
 #'   `NULL`) and `antithetic`. `coef()` gives the estimates, `confint()`
-#'   intervals (a matrix), `as.data.frame()` all of these: `quantity`,
-#'   `estimate`, `mcse`, `ess`, `lower`, `upper`.
+#'   intervals (a matrix), `summary()` and `as.data.frame()` all of these:
+#'   `quantity`, `estimate`, `mcse`, `ess`, `lower`, `upper`; `tidy()` the same
+#'   under broom's names: `term`, `estimate`, `std.error`, `conf.low`,
+#'   `conf.high`, `ess`. `plot()` draws each estimate with its 50% and `level`
+#'   intervals.
 #' @section Errors: `gibbsite_error_argument` for draws or arguments of the
 #'   wrong kind; `gibbsite_error_numeric` when a function fails, and when it
 #'   returns anything but finite numbers, as many for every draw. The draw is
@@ -512,24 +518,65 @@ as.data.frame.monte_carlo <- function(x, row.names = NULL, optional = FALSE,
 
 #' @rdname monte_carlo
 #' @export
-print.monte_carlo <- function(x, level = 0.95, n = 40, ...) {
+summary.monte_carlo <- function(object, level = 0.95, ...) {
+  check_no_more(...)
+  check_monte_carlo(object)
+  as.data.frame(object, level = check_level(level))
+}
+
+#' @rdname monte_carlo
+#' @export
+tidy.monte_carlo <- function(x, conf.level = 0.95, ...) {
+  check_no_more(...)
+  check_monte_carlo(x)
+  table <- as.data.frame(x, level = check_level(conf.level))
+  names(table) <- c(
+    "term", "estimate", "std.error", "ess", "conf.low", "conf.high"
+  )
+  table[c(1:3, 5:6, 4L)]
+}
+
+#' @rdname monte_carlo
+#' @export
+plot.monte_carlo <- function(x, level = 0.95, n = 40, ...) {
+  check_no_more(...)
+  check_monte_carlo(x)
+  rows <- seq_len(min(check_rows_shown(n), length(x$estimate)))
+  # of one draw alone, the point
+  x$mcse[is.na(x$mcse)] <- 0
+  bounds <- function(level) mc_interval(x, level)[rows, , drop = FALSE]
+  level <- check_level(level)
+  draw_base(picture_intervals(intervals_shown(
+    x$estimate[rows], bounds(level), bounds(0.5), level,
+    xlab = "expectation", line = NA_real_, estimate = "estimate", scaled = TRUE,
+    note = if (length(rows) < length(x$estimate)) {
+      paste(length(rows), "of", length(x$estimate), "estimates")
+    }
+  )))
+  invisible(x)
+}
+
+#' @rdname monte_carlo
+#' @export
+print.monte_carlo <- function(x, level = 0.95, n = 40, digits = 3, ...) {
   check_monte_carlo(x)
   n <- check_rows_shown(n)
+  digits <- check_count(digits, max = 22)
   level <- check_level(level)
   ways <- c(
     if (isTRUE(x$antithetic)) "antithetic variates",
     if (!is.null(x$coefficients)) "control variates"
   )
   writeLines(paste0(
-    "<monte_carlo> ", digits(x$draws), " ", x$source,
+    "<monte_carlo> ", format_number(x$draws), " ", x$source,
     if (length(ways) > 0L) paste0(", with ", and_words(ways))
   ))
   table <- as.data.frame(x, level = level)
   columns <- show_numbers(
-    table[c("estimate", "lower", "upper")], table$estimate, table$mcse
+    table[c("estimate", "lower", "upper")], table$estimate, table$mcse, digits
   )
   columns <- cbind(
-    columns[1L], mcse = show_significant(table$mcse, 2),
+    columns[1L], mcse = show_significant(table$mcse, max(1, digits - 1)),
     ess = show_ess(table$ess), columns[2:3]
   )
   rows <- seq_len(min(n, nrow(table)))

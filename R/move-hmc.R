@@ -27,6 +27,7 @@
 #'   the step, and \eqn{M} the identity.
 #' @param target Number between 0 and 1 (default 0.8): the acceptance rate aimed
 #'   at.
+#' @param ... Not used: any other argument is an error.
 #' @return A proposal: an object of class `hmc` and `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
 #' @inheritSection nuts Gradient
@@ -44,7 +45,8 @@
 #' @export
 hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
                 mass = c("diagonal", "dense"), jitter = 0.1, tune = TRUE,
-                target = 0.8) {
+                target = 0.8, ...) {
+  check_no_extra(...)
   step <- check_tuned_step(step, tune)
   new_proposal("hmc",
     step = step, n_steps = check_count(n_steps, min = 1, max = 1e6),

@@ -77,6 +77,7 @@
 #' @param target Number between 0 and 1 (default 0.8): the mean acceptance
 #'   statistic aimed at. A higher one makes shorter steps, which helps against
 #'   divergences.
+#' @param ... Not used: any other argument is an error.
 #' @return A proposal: an object of class `nuts` and `gibbsite_proposal`.
 #' @inheritSection random_walk Errors
 #' @references
@@ -113,7 +114,8 @@
 #' fit
 #' @export
 nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
-                 max_depth = 10, target = 0.8) {
+                 max_depth = 10, target = 0.8, ...) {
+  check_no_extra(...)
   new_proposal("nuts",
     gradient = check_gradient_function(gradient, null_ok = TRUE),
     mass = check_mass(mass, "nuts"),

@@ -169,15 +169,16 @@ model_labels.pmf_model <- function(model) {
 #' @exportS3Method
 model_next.pmf_model <- function(model) c("recommend(fit)", "predict(fit)")
 
-counts_hint <- "{.fn predict} has the expected counts, {.fn rank_measures} how
-  well they rank counts held back."
+counts_hint <- "{.code predict(fit, data)} has the expected count of each row of
+  the data, {.fn rank_measures} how well they rank counts held back."
 
 #' @exportS3Method
 model_hints.pmf_model <- function(model) {
   utils::modifyList(NextMethod(), list(
     comparison = "{.fn rank_measures} compares fits by counts held back.",
     coefficients = "{.fn predict} has its expected counts.",
-    residuals = counts_hint, pp_check = counts_hint
+    fitted = counts_hint, augment = counts_hint, residuals = counts_hint,
+    pp_check = counts_hint
   ))
 }
 

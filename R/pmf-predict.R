@@ -14,9 +14,12 @@
 #' expected count need not be finite. [fold_in()] takes new users with counts.
 #'
 #' @param object A fit made by [gibbs_pmf()].
-#' @param newdata `NULL` for the pairs with a count in the data (`log_lik()`:
-#'   for all pairs, zeros included), or a data frame of pairs with columns
-#'   called as in the data; `log_lik()` needs the counts in it too.
+#' @param newdata `NULL` for the pairs with a count above 0 in the data, each
+#'   once, by user and within a user by item (`log_lik()`: for all pairs, zeros
+#'   included, as all are data of the model; [stats::nobs()] is the number of
+#'   counts above 0), or a data frame of pairs with columns called as in the
+#'   data, also the data of the fit: an answer for each row, in its order.
+#'   `log_lik()` needs the counts in it too.
 #' @param interval `"none"` (default), `"mean"` for the interval of the expected
 #'   count, or `"prediction"` for that of the count: its ends are quantiles of
 #'   the mixture of the Poisson distributions of the draws.

@@ -89,7 +89,8 @@ check_regression <- function(object, arg, call) {
 # The variables of the rows that the fit used; with `further` also the other
 # columns of the call's data. What the model frame does not have is read from
 # the call.
-client_data <- function(object, further = FALSE, call = rlang::caller_env()) {
+client_data <- function(object, further = FALSE, call = rlang::caller_env(),
+                        hint = NULL) {
   frame <- stats::model.frame(object)
   given <- stats::getCall(object)
   env <- environment(stats::formula(object))
@@ -101,7 +102,10 @@ client_data <- function(object, further = FALSE, call = rlang::caller_env()) {
   )
   out[own] <- frame[own]
   if (length(own) < length(wanted)) {
-    check_unchanged(out, frame, call)
+    where <- if (is.name(given$data)) paste0(" to `", given$data, "`")
+    check_unchanged(
+      out, frame, hint %||% paste0("Assign them again", where, "."), call
+    )
   }
   out
 }
@@ -129,7 +133,7 @@ call_variables <- function(data, variables, rows, env, further) {
 }
 
 # The data must give the columns of the model frame.
-check_unchanged <- function(data, frame, call) {
+check_unchanged <- function(data, frame, hint, call) {
   plain <- function(v) if (is.numeric(v)) as.numeric(v) else as.character(v)
   made <- tryCatch(
     stats::model.frame(attr(frame, "terms"), data, na.action = stats::na.pass),
@@ -141,11 +145,76 @@ check_unchanged <- function(data, frame, call) {
   if (is.null(made) || !all(same)) {
     abort_state(
       c("The variables of the fit cannot be read from the data of its call.",
-        x = if (is.null(made)) "They are not found." else "They have changed."),
+        x = if (is.null(made)) "They are not found." else "They have changed.",
+        i = hint),
       call = call, class = "data"
     )
   }
 }
+
+# ---- Fit again ---------------------------------------------------------------
+
+changed_formula <- function(old, changes, call) {
+  if (!inherits(changes, "formula") && !is_plain_string(changes)) {
+    abort_expected(changes, "a formula", FALSE, "formula.", call)
+  }
+  tryCatch(stats::update.formula(old, changes), error = function(cnd) {
+    reason <- conditionMessage(cnd)
+    abort_argument(
+      c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
+        x = "{reason}"),
+      call = call
+    )
+  })
+}
+
+#' @rdname update.gibbsite_fit
+#' @param formula. For a fit by formula: changes to it, as in
+#'   [stats::update.formula()].
+#' @export
+update.gibbsite_regression <- function(
+    object, formula., # nolint: object_name_linter.
+    ..., evaluate = TRUE) {
+  evaluate <- check_flag(evaluate)
+  call <- rlang::current_env()
+  check_changes(as.list(substitute(list(...)))[-1L], call)
+  out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
+  if (!missing(formula.)) {
+    out$formula <- changed_formula(
+      formula.gibbsite_regression(object), formula., call
+    )
+  }
+  if (!evaluate) {
+    return(out)
+  }
+  evaluate_again(
+    out, with_kept_data(parent.frame(), out, object), object, call
+  )
+}
+
+# The environment `env` of the caller. Where it has no more data of the name
+# that the call of the fit has, the fit's own variables have this name. A
+# function of the name, such as stats::df(), is none of the data.
+with_kept_data <- function(env, again, fit) {
+  data <- again$data
+  found <- function(name) {
+    !is.function(get0(name, env, ifnotfound = sum))
+  }
+  if (!is.name(data) || !identical(data, stats::getCall(fit)$data) ||
+        !is.null(again$subset) || found(as.character(data))) {
+    return(env)
+  }
+  kept <- tryCatch(client_data(fit), gibbsite_error = function(cnd) NULL)
+  lacking <- setdiff(all.vars(again$formula), names(kept))
+  if (is.null(kept) || !all(vapply(lacking, found, NA))) {
+    return(env)
+  }
+  list2env(
+    stats::setNames(list(kept), as.character(data)), new.env(parent = env)
+  )
+}
+
+# ---- Terms -------------------------------------------------------------------
 
 # The terms of the coefficients, without the response.
 coefficient_terms <- function(model) {
@@ -501,7 +570,10 @@ recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
 # The user's data or those of the fit, with the offset of the fit's call.
 emmeans_data <- function(object, data, terms, call) {
   if (is.null(data)) {
-    data <- client_data(object, call = call)
+    data <- client_data(object, call = call, hint = paste(
+      "Give them as the argument `data` of `emmeans()`, as they were when the",
+      "model was fitted."
+    ))
     data[["(offset)"]] <- stats::model.frame(object)[["(offset)"]]
     return(data)
   }

@@ -9,7 +9,8 @@ measure_columns <- function(x, total) {
   .Call(C_design_columns, columns_for_c(x), as.double(total))
 }
 
-# list(columns, intercept, mean, sd) of a matrix with the measures `found`.
+# list(columns, intercept, mean, sd, near) of a matrix with the measures
+# `found`.
 describe_design <- function(x, columns, found, call) {
   if (!all(found$finite)) {
     j <- which(!found$finite)[[1L]]
@@ -31,8 +32,29 @@ describe_design <- function(x, columns, found, call) {
   check_far_columns(columns, found, call)
   list(
     columns = columns, intercept = which(columns == "(Intercept)"),
-    mean = found$mean, sd = found$sd
+    mean = found$mean, sd = found$sd, near = nearly_one(x, columns, found)
   )
+}
+
+# The names of columns that are far from 0 and nearly a combination of other
+# such columns, as x and x^2 are where x is a year.
+nearly_one <- function(x, columns, found) {
+  far <- which(found$sd > 0 & abs(found$mean) > 15 * found$sd)
+  if (length(far) < 2L || length(far) > 50L) {
+    return(character())
+  }
+  values <- vapply(far, function(j) {
+    (column_of(x, j) - found$mean[[j]]) / found$sd[[j]]
+  }, numeric(nrow(x)))
+  # of each column what those before it do not explain
+  own <- abs(diag(qr.R(qr(values, tol = 0)))) / sqrt(colSums(values^2))
+  last <- which(own < 0.05)
+  if (length(last) == 0L) {
+    return(character())
+  }
+  alike <- abs(crossprod(values, values[, last[[1L]]]))
+  alike[last[[1L]]] <- 0
+  columns[far[c(which.max(alike), last)]]
 }
 
 # The precision matrix of the coefficients has the squares of the columns, whose
@@ -945,7 +967,7 @@ as_design <- function(x, call, arg = "x") {
   if (is.matrix(x) && !is.double(x)) {
     storage.mode(x) <- "double"
   }
-  if (nrow(x) == 0L) {
+  if (nrow(x) == 0L && arg == "x") {
     abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x

@@ -494,42 +494,6 @@ model.matrix.gibbsite_regression <- function(object, ...) {
   check_frame(fit_part(object, "model"))$x
 }
 
-changed_formula <- function(old, changes, call) {
-  if (!inherits(changes, "formula") && !is_plain_string(changes)) {
-    abort_expected(changes, "a formula", FALSE, "formula.", call)
-  }
-  tryCatch(stats::update.formula(old, changes), error = function(cnd) {
-    reason <- conditionMessage(cnd)
-    abort_argument(
-      c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
-        x = "{reason}"),
-      call = call
-    )
-  })
-}
-
-#' @rdname update.gibbsite_fit
-#' @param formula. For a fit by formula: changes to it, as in
-#'   [stats::update.formula()].
-#' @export
-update.gibbsite_regression <- function(
-    object, formula., # nolint: object_name_linter.
-    ..., evaluate = TRUE) {
-  evaluate <- check_flag(evaluate)
-  call <- rlang::current_env()
-  check_changes(as.list(substitute(list(...)))[-1L], call)
-  out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
-  if (!missing(formula.)) {
-    out$formula <- changed_formula(
-      formula.gibbsite_regression(object), formula., call
-    )
-  }
-  if (!evaluate) {
-    return(out)
-  }
-  evaluate_again(out, parent.frame(), call)
-}
-
 # ---- Variance beyond the model -----------------------------------------------
 
 # A line if counts, or shares of several trials, vary more about the fitted

@@ -303,10 +303,25 @@ observed_response.normal_response <- function(response, y, known, weights,
 observed_response.binomial_response <- function(response, y, known, weights,
                                                 call) {
   check_no_size(weights, "weights", "normal", call)
+  check_no_shares(y, known, call)
   out <- response_of_kind(y, known, call)
   out$total <- out$trials %||% rep(1, length(out$y))
   out$success <- round(out$total * out$y)
   out
+}
+
+# New observations have no weights, which are the numbers of trials of shares.
+check_no_shares <- function(y, known, call) {
+  if (!is.numeric(y) || NCOL(y) > 1L || all(y < 0 | y > 1 | y %% 1 == 0,
+                                            na.rm = TRUE)) {
+    return(invisible())
+  }
+  abort_argument(
+    c("The response {.code {known$name}} of new observations must hold 0 and 1,
+       or counts: it has proportions, whose numbers of trials are not known.",
+      i = "Give the counts as {.code y = cbind(successes, failures)}."),
+    call = call
+  )
 }
 
 # Residuals of a frame. mean: the expected responses; type: of residual_types();

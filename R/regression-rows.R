@@ -323,15 +323,19 @@ new_response <- function(model, newdata, y, n, as_response, call) {
     )
     variables <- attr(design$terms, "predvars") %||%
       attr(design$terms, "variables")
+    response <- variables[[attr(design$terms, "response") + 1L]]
     y <- tryCatch(
-      eval(
-        variables[[attr(design$terms, "response") + 1L]], newdata,
-        environment(design$terms)
-      ),
+      eval(response, newdata, environment(design$terms)),
       error = function(cnd) {
         name <- design$response$name
+        lacking <- setdiff(all.vars(response), c(names(newdata), name))
         abort_argument(
-          "{.arg newdata} lacks the response {.val {name}}.", call = call
+          c("{.arg newdata} lacks the response {.val {name}}.",
+            i = if (length(lacking) > 0L) {
+              "Add the variable{cli::qty(lacking)}{?s} {.val {lacking}}, or give
+               the response as {.arg y}."
+            }),
+          call = call
         )
       }
     )

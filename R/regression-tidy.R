@@ -107,11 +107,13 @@ tidy_deviations <- function(fit, level) {
     at <- group_term(model, id)
     blocks <- row_blocks(length(at$levels), draws, most = 4e6)
     table <- do.call(rbind, lapply(blocks, function(groups) {
-      group_coefficients(fit, id, level, groups, deviation = TRUE)
+      group_coefficients(
+        fit, id, level, groups, deviation = TRUE, measured = TRUE
+      )
     }))
     tidy_rows(
       "ran_vals", at$name, rownames(table), at$term, table$mean, table$sd,
-      table$lower, table$upper
+      table$lower, table$upper, table$rhat, table$ess
     )
   }))
 }

@@ -480,6 +480,7 @@ check_writable <- function(directory, arg, call) {
 #'   number of draws then depends on the speed of the machine, and the same call
 #'   may give another number of draws; the draws that both runs have are the
 #'   same.
+#' @param ... Not used: any other argument is an error.
 #' @return An object of class `gibbsite_until`, a list of the six arguments.
 #' @section Errors:
 #' An argument out of its range raises an error of class
@@ -496,7 +497,8 @@ check_writable <- function(directory, arg, call) {
 #' until(rhat = 1.005, ess = 1000, max_draws = 20000, every = 1000)
 #' @export
 until <- function(rhat = 1.01, ess = 400, max_draws = NULL, every = NULL,
-                  burnin = c("auto", "fixed"), seconds = NULL) {
+                  burnin = c("auto", "fixed"), seconds = NULL, ...) {
+  check_no_extra(...)
   most <- .Machine$integer.max
   rule <- list(
     rhat = check_number(rhat, lower = 1, lower_open = TRUE, infinite_ok = TRUE),

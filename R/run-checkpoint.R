@@ -273,7 +273,8 @@ write_chain <- function(checkpoint, job, k, run) {
   path <- file.path(folder, "state.rds")
   value <- list(
     state = state, rng = chain$rng, drawn = chain$drawn,
-    seconds = chain$seconds, files = files
+    seconds = chain$seconds, elapsed = job$seconds + now() - job$began,
+    files = files
   )
   value$from <- chain$from
   value$order <- chain$order
@@ -319,8 +320,11 @@ check_begun <- function(path, call) {
       call = call
     )
   }
-  if (directory_holds(path) == "unfinished") {
-    if (file.exists(lock_file(path))) {
+  holds <- directory_holds(path)
+  # a run that was stopped before its chains began leaves its lock alone
+  locked <- file.exists(lock_file(path))
+  if (holds == "unfinished" || holds == "empty" && locked) {
+    if (locked) {
       release_lock(take_lock(path, call))
     }
     abort_file(
@@ -557,6 +561,9 @@ check_stored_chain <- function(chain, running, k, file, call) {
       drawn = is_whole(drawn) && drawn == draws_at(sweep, running),
       seconds = is_state && is_plain_number(chain$seconds) &&
         is.finite(chain$seconds) && chain$seconds >= 0,
+      elapsed = is_state && (
+        is.null(chain$elapsed) || is_plain_number(chain$elapsed)
+      ),
       files = is_state && is.character(chain$files) && !anyNA(chain$files),
       from = is_state && is_stored_history(chain$from, running, sweep),
       order = is_state && is_stored_order(chain$order, k),

@@ -76,7 +76,7 @@ announce <- function(job, fit, call) {
     vain = ,
     time = judge(fit, job$running$stop_when),
     rule = warn_faults(fit), # the user's own thresholds are met
-    if (!job$model$independent) judge(fit)
+    if (job$model$independent) warn_faults(fit) else judge(fit)
   )
 }
 
@@ -157,24 +157,42 @@ say_interrupted <- function(job, fit, call) {
   drawn <- min(common_draws(job$chains), job$goal)
   rule <- job$running$stop_when
   ruled <- function(text) if (!is.null(rule)) text
+  returned <- job$options$on_interrupt == "return"
+  waiting <- !all(vapply(job$chains, has_started, NA))
+  same <- "the draws will be those of an uninterrupted run."
   text <- c(
     paste0(
       "Interrupted after ", drawn, " of ", ruled("at most "), job$goal,
-      " draws in each chain."
+      " draws in each chain",
+      if (waiting) ", before all chains had starting values", "."
     ),
-    i = paste0(
-      "Go on with `extend(fit, ", job$goal - drawn, ruled(", stop_when = "),
-      ")`", ruled(paste0(" and the same rule, `every = ", rule$every, "`")),
-      ": the draws will be those of an uninterrupted run."
-    )
+    i = if (returned) {
+      paste0(
+        "Go on with `extend(fit, ", job$goal - drawn, ruled(", stop_when = "),
+        ")`", ruled(paste0(" and the same rule, `every = ", rule$every, "`")),
+        ": ", same
+      )
+    },
+    i = if (has_begun(job$checkpoint)) {
+      paste0(
+        if (returned) "Or from disk: " else "Go on from disk: ",
+        resume_words(job), if (!returned) paste0(": ", same) else "."
+      )
+    } else if (!is.null(job$checkpoint)) {
+      "Nothing is in the directory of `checkpoint` yet: to use it, run again."
+    },
+    # a script has no fit after an error
+    i = if (!returned) {
+      "The fit so far is `rlang::last_error()$fit`; extend() goes on with it."
+    },
+    i = if (!returned && is.null(job$checkpoint)) {
+      paste(
+        "A script that ends here loses it: with `checkpoint`, a directory,",
+        "resume() goes on from disk."
+      )
+    }
   )
-  if (has_begun(job$checkpoint)) {
-    text <- c(
-      text,
-      i = paste0("Or from disk: ", resume_words(job), ".")
-    )
-  }
-  if (job$options$on_interrupt == "return") {
+  if (returned) {
     rlang::warn(
       text,
       class = c("gibbsite_warning_interrupted", "gibbsite_warning")

@@ -74,8 +74,6 @@ new_job <- function(model, running, chains, call, columns = NULL,
   )
 }
 
-has_started <- function(chain) !isFALSE(chain$state$begun)
-
 # ---- Starting values --------------------------------------------------------
 
 # Starting values with one list entry for each chain: checked lists, functions

@@ -74,7 +74,7 @@
 #' @param variables `NULL` (default: all, at most 30), or names of quantities.
 #' @param level Probability that all of a quantity's ranks stay in the band
 #'   (default 0.95).
-#' @param ... Not used.
+#' @param ... Not used: any other argument is an error.
 #' @return An object of class `gibbsite_sbc`, a `gibbsite_fit` whose draws are
 #'   the ranks.
 #'   `summary()`: a data frame with the columns `variable`, `mean_rank` (divided
@@ -124,8 +124,9 @@
 sbc <- function(model, n = 400, draws = 99, burnin = NULL, thin = NULL,
                 draw_prior = NULL, simulate_data = NULL, chains = 4,
                 cores = getOption("mc.cores", 1L), seed = NULL,
-                checkpoint = NULL, progress = TRUE) {
+                checkpoint = NULL, progress = TRUE, ...) {
   call <- rlang::current_env()
+  check_no_extra(...)
   check_needed(model = "a call of a sampler, or a fit")
   n <- check_count(n, max = 1e8)
   draws <- check_count(draws, max = 1e5)

@@ -380,6 +380,7 @@ hostile_bases <- function(o) {
     ),
     draws_of = list(x = o$gibbs_gmm, block = "mu"),
     drop_data = fit("gibbs_gmm"),
+    "$.gibbsite_partial" = list(x = o$gibbsite_partial, name = "a"),
     extend = list(object = o$gibbs_gmm, draws = 2, progress = FALSE),
     empirical_distribution = list(x = o$x),
     factors_of = fit("gibbs_bmf"),
@@ -585,6 +586,13 @@ hostile_bases <- function(o) {
     recommend.pmf_fold = fit("pmf_fold", n = 1),
     recommend.gibbs_bmf = fit("gibbs_bmf", n = 1),
     recommend.gibbs_pmf = fit("gibbs_pmf", n = 1),
+    "$.gibbsite_summary" = list(x = summary(o$gibbs_lm), name = "mean"),
+    "$.laplace_summary" = list(x = summary(o$laplace_logistic), name = "map"),
+    coef.gibbsite_summary = list(object = summary(o$gibbs_lm)),
+    coef.laplace_summary = list(object = summary(o$laplace_logistic)),
+    ngrps.gibbsite_fit = list(object = o$gibbs_hlm),
+    predictive_error.gibbsite_fit = list(object = o$gibbs_lm),
+    Summary.gibbsite_fit = list(o$gibbs_gmm),
     "$.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu"),
     "$<-.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu", value = 1)
   )
@@ -612,8 +620,10 @@ hostile_targets <- function(o) {
   table <- getNamespaceInfo(space, "S3methods")[, c(1:2, 4)]
   table <- matrix(as.character(table), ncol = 3L)
   # not called: methods whose arguments emmeans makes or insight defines, and
-  # those of packages that are not here
-  others <- c("emm_basis", table[table[, 3L] %in% "insight", 1L])
+  # those of packages that are not here and of groups, which cannot be called
+  others <- c(
+    "emm_basis", "Math", "Ops", "Summary", table[table[, 3L] %in% "insight", 1L]
+  )
   absent <- Filter(function(package) {
     !requireNamespace(package, quietly = TRUE)
   }, setdiff(table[, 3L], NA))
@@ -654,10 +664,13 @@ public_generic <- function(generic, exports) {
   if (generic %in% exports) {
     return(getExportedValue("gibbsite", generic))
   }
+  # one of the group
+  if (generic == "Summary") generic <- "range"
   packages <- c(
-    "base", "stats", "graphics", "coda", "loo", "bayesplot", "nlme", "emmeans",
+    "base", "stats", "utils", "graphics", "coda", "loo", "bayesplot", "nlme",
+    "emmeans",
     "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "projpred", "ggplot2", "rstantools"
+    "projpred", "ggplot2", "rstantools", "lme4"
   )
   for (package in packages) {
     if (requireNamespace(package, quietly = TRUE) &&
@@ -871,7 +884,10 @@ words_of <- function(error) {
 names_argument <- function(said, call) {
   said <- iconv(said, "UTF-8", "UTF-8", sub = "byte")
   # no argument is at fault
-  none <- "The package [A-Za-z.]+ is not installed|^A fit of .* has no "
+  none <- paste0(
+    "The package [A-Za-z.]+ is not installed|^A fit of .* has no |",
+    "has no meaning for a fit|^The run has no draws yet"
+  )
   if (grepl(none, said)) {
     return(TRUE)
   }

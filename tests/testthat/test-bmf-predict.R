@@ -147,3 +147,41 @@ test_that("pairs predicted together and one by one are the same to the bit", {
     predict(fit, many)$variance, rep(predict(fit, pairs)$variance, 30000)
   )
 })
+
+test_that("no pairs have no rows of answers", {
+  ratings <- small_ratings()
+  levels <- transform(ratings, value = pmin(pmax(round(value), 1), 5))
+  fits <- list(
+    short_bmf(ratings), short_bmf(levels, range = c(1, 5)),
+    short_bmf(levels, link = "ordinal")
+  )
+  some <- levels[1:2, ]
+  none <- some[0, ]
+  for (fit in fits) {
+    for (interval in c("none", "mean", "prediction")) {
+      expect_identical(
+        predict(fit, none, interval = interval),
+        predict(fit, some, interval = interval)[0, ]
+      )
+    }
+    expect_identical(augment(fit, none), augment(fit, some)[0, ])
+    for (draws in list(posterior_predict, posterior_epred, log_lik)) {
+      expect_identical(dim(draws(fit, none)), c(80L, 0L))
+    }
+    folded <- fold_in(fit, data.frame(user = "new", item = 10, value = 3))
+    expect_identical(
+      predict(folded, none, interval = "prediction"),
+      predict(folded, data.frame(user = "new", item = 10L),
+              interval = "prediction")[0, ]
+    )
+  }
+  expect_identical(
+    predict(fit, none, type = "probabilities"),
+    predict(fit, some, type = "probabilities")[0, ]
+  )
+  top <- gibbs_bmf(ratings, 1, method = "icm", seed = 1)
+  expect_identical(
+    predict(top, none, interval = "prediction"),
+    predict(top, some, interval = "prediction")[0, ]
+  )
+})

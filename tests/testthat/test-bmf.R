@@ -883,7 +883,7 @@ test_that("faults of questions name themselves", {
   expect_gibbsite_error({
     predict(fit, 1:3)
     predict(fit, some_pairs["user"])
-    predict(fit, some_pairs[0, ])
+    held_out(fit, cbind(some_pairs, value = 3)[0, ])
     predict(fit, data.frame(user = "a", item = NA))
     predict(fit, some_pairs, type = "response")
     predict(fit, some_pairs, interval = "prediction", level = 90)

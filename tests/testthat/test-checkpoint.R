@@ -893,3 +893,14 @@ test_that("kills at random times, again and again", {
   }
   expect_gt(killed, 10)
 })
+
+test_that("a resumed run has the time of the whole run", {
+  folder <- file.path(withr::local_tempdir(), "run")
+  withr::local_options(probe.segment = function(state) Sys.sleep(0.1))
+  fit <- quietly(probe(draws = 20, checkpoint = folder))
+  options(probe.segment = NULL)
+  total <- function(fit) attr(fit, "run")$elapsed$total
+  again <- resumed(folder)
+  expect_gt(total(again), 0.9 * total(fit))
+  expect_lt(total(again), total(fit) + 1)
+})

@@ -406,3 +406,29 @@ test_that("fits that do not agree are not combined", {
   expect_gibbsite_error(combine_fits(gmm, gmm, data = "imputed"))
   expect_gibbsite_error(combine_fits(mode, mode, data = "imputed"))
 })
+
+test_that("what differs between fits is said in the words of their calls", {
+  fit <- function(..., seed = 2) {
+    quietly(gibbs_lm(..., draws = 20, burnin = 5, chains = 1, seed = seed,
+                     progress = FALSE))
+  }
+  a <- fit(dist ~ speed, cars, seed = 1)
+  density <- function(scale) function(x) -sum(x^2) / scale
+  walk <- function(seed, init = c(a = 0), ...) {
+    brief(mh_sample, density(2), init, random_walk(1), inits = list(0), ...)
+  }
+  mixture <- function(seed, ...) {
+    quietly(gibbs_gmm(faithful, ..., draws = 20, burnin = 5, chains = 1,
+                      seed = seed, progress = FALSE))
+  }
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    combine_fits(a, fit(log(dist) ~ speed, cars))
+    combine_fits(a, fit(dist ~ speed, cars[-1, ]))
+    combine_fits(a, fit(dist ~ speed, transform(cars, speed = 2 * speed)))
+    combine_fits(a, fit(dist ~ speed, cars, errors = "t"))
+    combine_fits(a, brief(gibbs_hlm, dist ~ 1 + (1 | speed), cars))
+    combine_fits(mixture(1, k = 2), mixture(2, k = 3))
+    combine_fits(mixture(1, k = 2), mixture(2, k = 2, gmm_prior(alpha = 2)))
+    combine_fits(walk(1), walk(2, c(a = 1)))
+  })
+})

@@ -82,3 +82,24 @@ test_that("what cannot be measured is NA", {
   # of three draws a half is one
   expect_identical(one(rnorm(6))$rhat, NA_real_)
 })
+
+test_that("a filtered table of convergence has no verdict", {
+  table <- convergence(fake_fit(chains = 2))
+  # as dplyr filters rows: it keeps all attributes
+  some <- table
+  attr(some, "row.names") <- 1L
+  for (column in names(some)) some[[column]] <- NULL
+  some <- structure(
+    lapply(as.data.frame(table), `[`, 1L), class = class(table),
+    row.names = 1L, names = names(table)
+  )
+  for (part in c("rows", "thresholds", "draws", "chains")) {
+    attr(some, part) <- attr(table, part)
+  }
+  expect_false(any(grepl("onverged", capture.output(print(some)))))
+  skip_if_not_installed("dplyr")
+  shown <- capture.output(print(dplyr::filter(table, rhat > 0, rhat < 1)))
+  expect_false(any(grepl("onverged", shown)))
+  sorted <- capture.output(print(dplyr::arrange(table, rhat)))
+  expect_true(any(grepl("onverged", sorted)))
+})

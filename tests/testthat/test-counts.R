@@ -549,7 +549,7 @@ test_that("new documents are numbered like those of the fit", {
     burnin = 5, chains = 1, seed = 1, progress = FALSE
   ))
   words <- function(newdata) {
-    gibbsite:::lda_newdata(fit, newdata, "keep", NULL)$word
+    gibbsite:::lda_newdata(fit, newdata, NULL)$word
   }
   expect_silent(found <- words(numbered(1:2, 2:3)))
   expect_identical(found, c(1L, 2L, 2L, 3L))

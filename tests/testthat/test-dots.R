@@ -25,8 +25,9 @@ test_that("no function that passes `...` on takes a short name", {
     code <- all.names(body(f))
     # what R matches to the first argument of a generic is R's
     can_take <- any(nchar(before[-1L]) > 1L) || !grepl("[.]", name)
-    passes <- "..." %in% code && !"check_no_more" %in% code &&
-      !"check_logit_alone" %in% code && !"UseMethod" %in% code
+    passes <- "..." %in% code && !any(c(
+      "check_no_more", "check_no_extra", "check_logit_alone", "UseMethod"
+    ) %in% code)
     if (!passes || !can_take || startsWith(name, "update.")) next
     expect_identical(
       deparse(body(f)[[2L]])[[1L]],
@@ -192,4 +193,18 @@ test_that("data in the place of the formula are told the way", {
     mtcars |> gibbs_hlm(mpg ~ wt + (1 | cyl))
     gibbs_ordinal("gear ~ wt", mtcars)
   })
+})
+
+test_that("unknown arguments of constructors and simulations are named", {
+  chain <- c("a", "b", "a")
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    nuts(adapt_delta = 0.9)
+    hmc(max_treedepth = 5)
+    until(maxdraws = 100)
+    fit_markov_chain(chain, iter = 10)
+    sbc(gibbs_lm(dist ~ speed, cars), simulations = 3)
+    geweke_joint(gibbs_lm(dist ~ speed, cars), warmup = 3)
+  })
+  # R takes shorter names of arguments here
+  expect_identical(until(max = 500)$max_draws, until(max_draws = 500)$max_draws)
 })

@@ -214,6 +214,7 @@ test_that("`$` is an error that says what to call", {
     fit$coefficients
     fit$coef
     fit$theta
+    fit$formula <- y ~ x
     fit$a <- 1
     fit$theta$more <- 1
   })
@@ -817,6 +818,12 @@ test_that("generics without a meaning are errors that say what to call", {
     family(mixture)
     model.frame(mixture)
     model.matrix(mixture)
+    drop1(line)
+    range(line)
+    max(mixture)
+    quantile(line)
+    median(line)
+    mean(line)
   })
 })
 
@@ -899,4 +906,83 @@ test_that("posterior's measures of a fit are those of each variable", {
   expect_identical(
     dim(posterior::quantile2(fit, probs = c(0.1, 0.5))), c(2L, 3L)
   )
+})
+
+# ---- What has no meaning for a fit -------------------------------------------
+
+test_that("str() of a fit is a few lines, also within a list", {
+  fit <- fake_fit(chains = 2)
+  expect_snapshot({
+    str(fit)
+    str(list(a = 1, fit = fit))
+  })
+})
+
+test_that("generics of vectors refuse a fit", {
+  fit <- fake_fit(chains = 2)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    rev(fit)
+    fit + 1
+    range(fit)
+  })
+  calls <- list(
+    unique, toString, sort, mean, stats::median, stats::quantile, exp, max,
+    function(x) split(x, 1:2), function(x) 1 - x, function(x) x == x
+  )
+  for (f in calls) expect_error(f(fit), class = "gibbsite_error_argument")
+})
+
+test_that("a run without draws says so, whatever is asked of it", {
+  model <- toy_model()
+  running <- attr(fake_fit(chains = 2), "running")
+  chains <- attr(fake_fit(chains = 2), "chains")
+  run <- new_partial(
+    model, running, lapply(chains, `[`, c("state", "rng")),
+    run = list(call = quote(gibbs_toy(1)))
+  )
+  expect_gibbsite_error(class = "gibbsite_error", {
+    summary(run)
+    converged(run)
+    monte_carlo(run)
+    combine_fits(run, run)
+    log_evidence(run)
+  })
+  calls <- list(
+    plot, tidy, glance, as.data.frame, as.matrix, as.array, coef, predict,
+    draws_of, posterior::as_draws, posterior::ndraws, coda::as.mcmc.list,
+    window, posterior_predict, log_lik, loo, vcov, confint, c,
+    function(x) x$a, function(x) x[1], function(x) x[[1]]
+  )
+  for (f in calls) expect_error(f(run), class = "gibbsite_error_no_draws")
+  expect_identical(nobs(run), 7L)
+  expect_identical(getCall(run), quote(gibbs_toy(1)))
+  expect_s3_class(prior_summary(run), "toy_prior")
+  expect_output(str(run), "none yet")
+})
+
+test_that("update() says that it has found other data, or an argument not", {
+  make <- function(x, k, s) {
+    gibbs_gmm(x, k, draws = 10, burnin = 5, chains = 1, seed = s,
+              progress = FALSE)
+  }
+  fit <- quietly(make(faithful, 2, 1))
+  s <- 1
+  k <- 2
+  x <- faithful
+  expect_no_message(suppressWarnings(update(fit, draws = 5)),
+                    class = "gibbsite_message_other_data")
+  x <- iris[1:4]
+  expect_message(suppressWarnings(update(fit)), "150 observations",
+                 class = "gibbsite_message_other_data")
+  expect_no_message(suppressWarnings(update(fit, x = iris[1:4])),
+                    class = "gibbsite_message_other_data")
+  rm(s)
+  expect_error(update(fit), "seed = s.* not\\s+found",
+               class = "gibbsite_error_data")
+  steps <- (function(states) {
+    fit_markov_chain(states, draws = 5, seed = 1, progress = FALSE)
+  })(c("a", "b", "a"))
+  states <- c("u", "u", "v")
+  expect_message(update(steps), "sequences = states",
+                 class = "gibbsite_message_other_data")
 })

@@ -977,3 +977,22 @@ test_that("a row or a column of numbers is the value of a plain block", {
   ))
   expect_null(seen)
 })
+
+test_that("labels of numbers in a block are their names in `init`", {
+  fit <- brief(
+    gibbs_sample, list(
+      b = function(state) stats::rnorm(2),
+      m = function(state) matrix(stats::rnorm(4), 2),
+      s = function(state) stats::rnorm(1), v = function(state) stats::rnorm(2)
+    ), list(
+      b = c(x = 0, y = 0),
+      m = matrix(0, 2, 2, dimnames = list(1:2, c("u", "w"))),
+      s = 0, v = c(0, 0)
+    )
+  )
+  table <- tidy(fit)
+  expect_identical(
+    table$label, c("b[x]", "b[y]", "m[1,u]", "m[2,u]", "m[1,w]", "m[2,w]", "s",
+                   "v[1]", "v[2]")
+  )
+})

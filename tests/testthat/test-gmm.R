@@ -513,7 +513,6 @@ test_that("new data are taken by name, or by position", {
     predict(fit, c(1, 2, 3))
     predict(fit, data.frame(eruptions = c(1, Inf), waiting = 1))
     predict(fit, data.frame(eruptions = "a", waiting = 1))
-    predict(fit, x[0, ])
     predict(fit, type = "response")
     predict(fit, type = "density", level = 1)
     predict(fit, x, "prob", 0.9, 3)
@@ -1927,4 +1926,20 @@ test_that("components that are not the same in all draws are named", {
   elsewhere <- shares[, 2] < 0.2
   apart <- abs(mean(urban[elsewhere]) - mean(urban[!elsewhere]))
   expect_gt(apart, 1.5 * stats::sd(urban[!elsewhere]))
+})
+
+test_that("no rows of new data have no rows of answers", {
+  fits <- list(short_gmm(), short_gmm(k = "unknown"))
+  for (fit in fits) {
+    one <- faithful[1, ]
+    for (type in c("prob", "density")) {
+      expect_identical(
+        predict(fit, one[0, ], type), predict(fit, one, type)[0, , drop = FALSE]
+      )
+    }
+    expect_identical(unname(predict(fit, one[0, ])), integer())
+    expect_identical(dim(log_lik(fit, one[0, ])), c(120L, 0L))
+  }
+  top <- gibbs_gmm(faithful, 2, method = "icm", seed = 1)
+  expect_identical(dim(predict(top, faithful[0, ], type = "prob")), c(0L, 2L))
 })

@@ -274,6 +274,11 @@ test_that("effects are lists by factor", {
                unname(nlme::fixef(fit)[[1]]) + effects$b[["(Intercept)"]])
   # the responses have no standard deviation
   expect_identical(nlme::VarCorr(fit)$group, c("a", "a", "a", "b"))
+  if (requireNamespace("lme4", quietly = TRUE)) {
+    expect_identical(lme4::ngrps(fit), lengths(lapply(
+      nlme::ranef(fit), rownames
+    )))
+  }
   expect_gibbsite_error(log_lik(fit, by = "group"))
 })
 

@@ -276,6 +276,9 @@ test_that("estimates have the names and shapes of lme4", {
   expect_identical(
     rownames(nlme::VarCorr(fit)), c("sd[1]", "sd[2]", "cor[2,1]", "sigma")
   )
+  if (requireNamespace("lme4", quietly = TRUE)) {
+    expect_identical(lme4::ngrps(fit), c(Chick = 50L))
+  }
   expect_identical(rownames(confint(fit, "Time", level = 0.9)), "Time")
   again <- hlm_fit(
     weight ~ Time + (1 + Time | Chick), chicks, inits = fit

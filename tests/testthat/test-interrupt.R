@@ -674,3 +674,39 @@ test_that("interrupts at random times, again and again", {
   }
   expect_true(result_of(child))
 })
+
+# ---- What is said ------------------------------------------------------------
+
+test_that("an error of a script says how a script goes on", {
+  withr::local_options(
+    gibbsite.on_interrupt = "stop", gibbsite.segment_seconds = 1e-9
+  )
+  interrupt_at(9)
+  expect_error(
+    probe(draws = 20, burnin = 0), "A script that ends here loses it",
+    class = "gibbsite_error_interrupted"
+  )
+  folder <- file.path(withr::local_tempdir(), "run")
+  interrupt_at(9)
+  expect_error(
+    probe(draws = 20, burnin = 0, checkpoint = folder),
+    "Go on from disk: resume",
+    class = "gibbsite_error_interrupted"
+  )
+})
+
+test_that("a run that was stopped in its search left no checkpoint", {
+  withr::local_options(gibbsite.on_interrupt = "stop")
+  folder <- file.path(withr::local_tempdir(), "run")
+  density <- interrupting(function(x) -sum(x^2) / 2, 5)
+  expect_error(
+    mh_sample(density, c(a = 5, b = 5), draws = 20, burnin = 5, seed = 1,
+              progress = FALSE, checkpoint = folder),
+    "before all chains had starting values",
+    class = "gibbsite_error_interrupted"
+  )
+  expect_error(
+    resume(folder, progress = FALSE), "holds no whole checkpoint",
+    class = "gibbsite_error_checkpoint"
+  )
+})

@@ -34,7 +34,60 @@ test_that("intervals are quantiles of the draws", {
     posterior_interval(line, variables = "tau")
     predictive_interval(mixture)
     predictive_interval(line, prob = "a")
+    rstantools::predictive_error(mixture)
+    rstantools::predictive_error(line, at)
   })
+})
+
+test_that("a new category has no interval", {
+  skip_long()
+  short <- function(f, ...) {
+    quietly(f(..., draws = 5, burnin = 5, chains = 1, seed = 1,
+              progress = FALSE))
+  }
+  ordinal <- short(gibbs_ordinal, ordered(cyl) ~ wt, mtcars)
+  categorical <- short(gibbs_categorical, factor(cyl) ~ wt, mtcars)
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    predictive_interval(ordinal)
+    predictive_interval(categorical)
+    rstantools::predictive_error(ordinal)
+  })
+})
+
+test_that("predictive errors are the responses less new ones", {
+  short <- function(f, ...) {
+    quietly(f(..., draws = 10, burnin = 5, chains = 2, seed = 1,
+              progress = FALSE))
+  }
+  trials <- data.frame(s = c(1, 3, 5, 6), n = c(10, 10, 9, 12), x = 1:4)
+  ratings <- withr::with_seed(1, sim_bmf(12, 10, rank = 2, share = 0.5))
+  counts <- withr::with_seed(1, sim_pmf(12, 10))
+  sets <- list(
+    list(short(gibbs_lm, mpg ~ wt, mtcars), mtcars, mtcars$mpg),
+    list(short(gibbs_count, count ~ spray, InsectSprays), InsectSprays,
+         InsectSprays$count),
+    list(short(gibbs_logistic, cbind(s, n - s) ~ x, trials), trials, trials$s,
+         trials = trials$n),
+    list(short(gibbs_bmf, ratings, 2), ratings, ratings$value)
+  )
+  for (set in sets) {
+    fit <- set[[1]]
+    errors <- withr::with_seed(1, rstantools::predictive_error(fit))
+    drawn <- withr::with_seed(1, posterior_predict(fit))
+    expect_equal(errors, rep(set[[3]], each = 20) - drawn)
+    errors <- withr::with_seed(
+      1, rstantools::predictive_error(fit, set[[2]][1:3, ], ndraws = 4)
+    )
+    new <- list(fit, set[[2]][1:3, ], ndraws = 4, trials = set$trials[1:3])
+    drawn <- withr::with_seed(1, do.call(
+      posterior_predict, Filter(Negate(is.null), new)
+    ))
+    expect_equal(errors, rep(set[[3]][1:3], each = 4) - drawn)
+  }
+  fit <- suppressMessages(short(gibbs_pmf, counts, 2))
+  expect_identical(
+    ncol(rstantools::predictive_error(fit, counts[3:1, ])), 3L
+  )
 })
 
 test_that("bayesplot reads convergence", {

@@ -426,10 +426,28 @@ test_that("intervals are those of the normal approximation, or of the draws", {
     tidy(corrected)$estimate, mean(as.matrix(corrected))
   )
   expect_equal(tidy(fit)$estimate, log(3))
-  expect_named(
-    glance(fit), c("model", "nobs", "parameters", "log_evidence", "log_joint",
-                   "iterations", "correct", "chains", "draws", "elapsed")
+  expect_identical(tidy(fit)$rhat, NA_real_)
+  expect_identical(
+    tidy(corrected)$ess, as.data.frame(summary(corrected))$ess_bulk
   )
+  common <- c("model", "nobs", "chains", "draws", "burnin", "thin", "rhat",
+              "ess_bulk", "ess_tail", "converged", "elapsed")
+  expect_named(glance(fit), c(
+    common, "parameters", "log_evidence", "log_joint", "iterations", "correct"
+  ))
+  expect_identical(glance(fit)$converged, NA)
+  expect_false(is.na(glance(corrected)$rhat))
+})
+
+test_that("tables have the columns of those of draws", {
+  skip_long()
+  fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+  drawn <- quietly(gibbs_logistic(
+    am ~ wt, mtcars, draws = 20, seed = 1, progress = FALSE
+  ))
+  expect_named(tidy(fit), names(tidy(drawn)))
+  expect_identical(tidy(fit)$label, tidy(drawn)$label)
+  expect_named(glance(fit)[seq_along(glance(drawn))], names(glance(drawn)))
 })
 
 test_that("fits are compared by their evidence", {
@@ -662,12 +680,16 @@ test_that("no mode, no approximation", {
   ridge <- function(x) -(x[[1]] + x[[2]])^2
   edge <- function(x) if (x[[1]] > 0) -x[[1]] else -Inf
   # from the saddle to one of the modes, also with its derivatives
-  for (fit in list(
-    quick(saddle, c(a = 0, b = 1)),
-    quick(saddle, c(a = 0, b = 1), function(x) {
+  for (derivatives in list(
+    list(), list(function(x) {
       c(-4 * x[[1]]^3 + 6 * x[[1]], -2 * x[[2]])
     }, function(x) diag(c(6 - 12 * x[[1]]^2, -2)))
   )) {
+    # the other one is seen, too
+    expect_warning(
+      fit <- do.call(quick, c(list(saddle, c(a = 0, b = 1)), derivatives)),
+      "another\\s+mode", class = "gibbsite_warning_region"
+    )
     expect_equal(abs(coef(fit)), c(a = sqrt(1.5), b = 0), tolerance = 1e-6)
   }
   expect_error(quick(ridge, c(a = 0, b = 1)),
@@ -771,4 +793,31 @@ test_that("a gradient of another scale is found at the mode", {
     laplace(q, c(a = 0.1, b = 1), gradient = function(x) x),
     "Or `gradient` or `hessian` is not that of"
   )
+})
+
+test_that("another mode on the other side of the start is said", {
+  two <- function(p, share = 0.7) {
+    log(share * stats::dnorm(p[["a"]], -9) +
+          (1 - share) * stats::dnorm(p[["a"]], 9))
+  }
+  for (correct in c("none", "importance")) {
+    draws <- if (correct == "none") 50 else 1000
+    expect_warning(
+      fit <- laplace(two, c(a = 1), draws = draws, correct = correct, seed = 1,
+                     progress = FALSE),
+      "another\\s+mode, at \\(a = -9\\), with\\s+about\\s+70%",
+      class = "gibbsite_warning_region"
+    )
+    expect_match(capture.output(print(fit)), "another mode", all = FALSE)
+  }
+  # one mode, or another one without mass
+  one <- list(
+    function(p) -sum((p - 1)^2) / 2, function(p) -abs(p[[1L]] - 1)^3,
+    function(p) stats::dt(p[[1L]], 3, log = TRUE),
+    function(p) two(p, 1e-8)
+  )
+  for (f in one) {
+    expect_no_warning(laplace(f, c(a = 4), draws = 50, seed = 1),
+                      class = "gibbsite_warning_region")
+  }
 })

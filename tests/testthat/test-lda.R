@@ -282,6 +282,23 @@ test_that("new documents are folded in", {
   )
 })
 
+test_that("no documents have no rows of answers", {
+  corpus <- withr::with_seed(1, sim_lda(12, k = 2, terms = 15, tokens = 20))
+  fit <- suppressWarnings(gibbs_lda(
+    corpus$x, 2, draws = 20, burnin = 100, chains = 1, seed = 1, keep = "phi",
+    progress = FALSE
+  ))
+  none <- corpus$x[0, ]
+  expect_silent(mean <- predict(fit, none))
+  expect_identical(dim(mean), c(0L, 2L))
+  expect_identical(colnames(mean), colnames(predict(fit, corpus$x[1:2, ])))
+  expect_identical(predict(fit, character()), mean)
+  expect_identical(dim(predict(fit, none, "draws", ndraws = 5)), c(5L, 0L, 2L))
+  expect_length(predict(fit, none, "class"), 0)
+  expect_identical(dim(log_lik(fit, none)), c(20L, 0L))
+  expect_gibbsite_error(held_out_perplexity(fit, none))
+})
+
 test_that("held-out perplexity is near that of the truth", {
   skip_unless_extended()
   set.seed(12)

@@ -294,3 +294,15 @@ test_that("a data frame has a sequence in each row, which is said", {
   expect_error(fit_markov_chain(turned), "do not\\s+have the same names",
                class = "gibbsite_error_argument")
 })
+
+test_that("the time of many tuples is told beforehand", {
+  states <- withr::with_seed(1, sample(letters[1:3], 400, TRUE))
+  local_object("run_chains", function(...) NULL)
+  withr::local_options(gibbsite.times = TRUE)
+  expect_gibbsite_condition(class = "gibbsite_message_cost", {
+    fit_markov_chain(states, order = 5)
+  })
+  expect_silent(fit_markov_chain(states, order = 2))
+  withr::local_options(gibbsite.times = FALSE)
+  expect_silent(fit_markov_chain(states, order = 5))
+})

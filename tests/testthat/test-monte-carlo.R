@@ -389,3 +389,32 @@ test_that("empirical distributions name wrong arguments", {
     print(structure(list(x = 1), class = "empirical_distribution"))
   })
 })
+
+test_that("estimates have a summary, broom's table and a picture", {
+  draws <- withr::with_seed(1, cbind(a = rnorm(100), b = rnorm(100, 3)))
+  estimate <- monte_carlo(draws)
+  expect_identical(summary(estimate), as.data.frame(estimate))
+  expect_identical(
+    summary(estimate, level = 0.5), as.data.frame(estimate, level = 0.5)
+  )
+  tidied <- tidy(estimate, conf.level = 0.5)
+  expect_identical(tidied$term, c("a", "b"))
+  expect_identical(tidied$std.error, unname(estimate$mcse))
+  expect_identical(
+    as.matrix(tidied[c("conf.low", "conf.high")]),
+    unname(confint(estimate, level = 0.5)), ignore_attr = TRUE
+  )
+  withr::local_pdf(NULL)
+  expect_identical(plot(estimate), estimate)
+  expect_silent(plot(monte_carlo(1)))
+  expect_silent(plot(monte_carlo(c(0, 0))))
+  expect_gt(
+    nchar(capture.output(print(estimate, digits = 6))[[3]]),
+    nchar(capture.output(print(estimate))[[3]])
+  )
+  expect_gibbsite_error(class = "gibbsite_error_argument", {
+    summary(estimate, levels = 1)
+    tidy(estimate, conf.level = 2)
+    plot(estimate, n = 0)
+  })
+})

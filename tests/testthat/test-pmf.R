@@ -147,6 +147,32 @@ test_that("pairs have their names, and are compared by their ranks", {
   expect_warning(loo(fit), "rank_measures", class = "gibbsite_warning_pareto_k")
 })
 
+test_that("answers are in the order of the pairs asked for, zeros included", {
+  x <- few_counts()
+  fit <- quiet_pmf(x, 2)
+  asked <- rbind(
+    x[c(5, 1), ], data.frame(user = "ann", item = "rum", count = 0), x[5, ]
+  )
+  for (interval in c("none", "mean", "prediction")) {
+    found <- predict(fit, asked, interval = interval)
+    expect_identical(found$user, asked$user)
+    expect_identical(found$item, asked$item)
+    expect_identical(
+      predict(fit, asked[0, ], interval = interval), found[0, ]
+    )
+  }
+  expect_equal(found$mean, colMeans(posterior_epred(fit, asked)))
+  # of the fit: each pair with a count once, by user and by item
+  own <- predict(fit)
+  pairs <- unique(x[order(x$user, factor(x$item, unique(x$item))), 1:2])
+  expect_identical(nrow(own), nrow(pairs))
+  expect_identical(own$user, pairs$user)
+  for (draws in list(posterior_predict, posterior_epred, log_lik)) {
+    expect_identical(ncol(draws(fit, asked)), 4L)
+    expect_identical(ncol(draws(fit, asked[0, ])), 0L)
+  }
+})
+
 test_that("recommendations are unseen items, best first", {
   fit <- quiet_pmf(few_counts(), 2)
   found <- recommend(fit, n = 5)

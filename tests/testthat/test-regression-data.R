@@ -122,9 +122,14 @@ test_that("update() names data that are gone, and changes without a name", {
   expect_identical(nobs(shorter), 10L)
   rm(gone, x)
   expect_gibbsite_error(class = "gibbsite_error_data", {
-    update(fit, draws = 6)
+    update(fit, . ~ . + z, draws = 6)
     update(by_matrix, draws = 6)
   })
+  # the fit has its own variables
+  expect_identical(niterations(quietly(update(fit, draws = 6))), 6L)
+  expect_identical(
+    names(coef(quietly(update(fit, . ~ 1, draws = 6)))), "(Intercept)"
+  )
   expect_gibbsite_error({
     update(fit, , rows)
     update(fit, y ~ 1, rows)
@@ -133,6 +138,20 @@ test_that("update() names data that are gone, and changes without a name", {
   expect_identical(
     niterations(quietly(update(fit, data = rows, draws = 6))), 6L
   )
+})
+
+test_that("update() fits the data of a function that made the fit again", {
+  made <- function(df) {
+    quietly(gibbs_lm(
+      y ~ x, df, draws = 5, burnin = 2, chains = 1, seed = 1, progress = FALSE
+    ))
+  }
+  fit <- made(rows)
+  again <- quietly(update(fit))
+  expect_true(identical_fit(again, fit))
+  expect_true(identical_fit(quietly(update(again)), fit))
+  # not in the place of data that are misspelt
+  expect_gibbsite_error(class = "gibbsite_error_data", update(fit, data = fwe))
 })
 
 test_that("columns that share a name, and types without a slope, are refused", {
@@ -226,4 +245,43 @@ test_that("terms and responses of brms are named", {
   expect_no_error(quietly(gibbs_logistic(
     am | vs ~ wt, mtcars, draws = 10, burnin = 10, chains = 1, seed = 1
   )))
+})
+
+test_that("a raw polynomial far from 0 is said to lose its curvature", {
+  set.seed(1)
+  d <- data.frame(x = runif(60, 2000, 2020), g = rep(1:6, 10))
+  z <- (d$x - 2010) / 6
+  d$y <- rbinom(60, 1, stats::plogis(z - z^2))
+  d$k <- rpois(60, exp(z / 2))
+  d$o <- cut(z + rnorm(60), 4, labels = FALSE)
+  said <- function(f, ...) {
+    count <- 0
+    withCallingHandlers(
+      suppressWarnings(
+        f(..., data = d, draws = 5, burnin = 5, chains = 1, seed = 1,
+          progress = FALSE)
+      ),
+      gibbsite_message_collinear = function(cnd) {
+        count <<- count + 1
+        invokeRestart("muffleMessage")
+      }
+    )
+    count
+  }
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_logistic, y ~ poly(x, 3, raw = TRUE)), 1)
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2) + (1 | g)), 1)
+  expect_identical(said(gibbs_count, k ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_ordinal, ordered(o) ~ x + I(x^2)), 1)
+  expect_identical(said(gibbs_categorical, factor(o) ~ x + I(x^2)), 1)
+  # not of orthogonal or centred ones, of columns that are only far from 0, nor
+  # where the user gives the scales
+  expect_identical(said(gibbs_logistic, y ~ poly(x, 2)), 0)
+  expect_identical(
+    said(gibbs_logistic, y ~ I(x - 2010) + I((x - 2010)^2)), 0
+  )
+  expect_identical(said(gibbs_logistic, y ~ x + I(1000 + g)), 0)
+  expect_identical(said(gibbs_logistic, y ~ x + I(x^2), prior = logistic_prior(
+    slope_sd = c(x = 10, "I(x^2)" = 1)
+  )), 0)
 })

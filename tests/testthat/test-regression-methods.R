@@ -317,12 +317,15 @@ test_that("data of a name that a function has are said to be missing", {
   }
   fit <- made(mtcars, mpg ~ wt)
   expect_identical(nrow(client_data(fit)), 32L)
-  expect_error(update(fit, . ~ 1), "data = df", class = "gibbsite_error_data")
+  # the fit's own variables take their place
+  again <- suppressWarnings(update(fit, . ~ 1))
+  expect_identical(nobs(again), 32L)
+  expect_error(update(fit, . ~ hp), "data = df", class = "gibbsite_error_data")
   # the call has the data, but no columns that its formula does not have
-  whole <- do.call(gibbs_lm, list(
+  whole <- suppressWarnings(do.call(gibbs_lm, list(
     mpg ~ wt, mtcars, draws = 5, burnin = 5, chains = 1, seed = 1,
     progress = FALSE
-  ))
+  )))
   expect_error(
     suppressWarnings(update(whole, . ~ . + hp)), "not \"hp\"",
     class = "gibbsite_error_data"

@@ -184,8 +184,12 @@ test_that("columns of a matrix are taken by name where both have names", {
     predict(fit, data.frame(a = 1, other = 2))
     predict(fit, 1:3)
     predict(fit, "a")
-    predict(fit, x[0, ])
   })
+  expect_identical(predict(fit, x[0, ]), numeric())
+  expect_identical(
+    predict(fit, x[0, ], interval = "mean"),
+    predict(fit, x[1, , drop = FALSE], interval = "mean")[0, ]
+  )
 })
 
 test_that("values of a formula that are no columns need not be in new data", {

@@ -23,6 +23,7 @@ test_that("the rows of each effect are those of the methods", {
       own$estimate, unlist(deviations, use.names = FALSE), label = name
     )
     expect_gt(stats::sd(own$estimate), 0, label = name)
+    expect_false(anyNA(own[c("rhat", "ess")]), label = name)
     expect_identical(
       unique(own$level), unique(unlist(lapply(deviations, rownames)))
     )
@@ -33,6 +34,13 @@ test_that("the rows of each effect are those of the methods", {
       )
       expect_setequal(round(own$conf.low, 8), round(unname(ends[1, ]), 8))
       expect_setequal(round(own$conf.high, 8), round(unname(ends[2, ]), 8))
+      # of draws that are stored
+      expect_setequal(
+        own$ess, all$ess[match(colnames(draws)[u], all$term)]
+      )
+      expect_setequal(
+        own$rhat, all$rhat[match(colnames(draws)[u], all$term)]
+      )
     }
   }
 })

@@ -405,6 +405,24 @@ test_that("tidy has labels and intervals, glance one row", {
   expect_gibbsite_error(tidy(fit, conf.level = 1))
 })
 
+test_that("coef() of a summary is the table of the coefficients", {
+  skip_long()
+  fit <- quietly(gibbs_lm(
+    mpg ~ wt, mtcars, draws = 20, seed = 1, progress = FALSE
+  ))
+  table <- summary(fit)
+  found <- coef(table)
+  expect_identical(rownames(found), names(coef(fit)))
+  expect_equal(found[, "mean"], coef(fit))
+  expect_identical(found, table$coefficients)
+  expect_identical(found, table$coef)
+  expect_identical(table$mean, as.data.frame(table)$mean)
+  expect_identical(rownames(coef(summary(fit, "wt"))), "wt")
+  laplace <- laplace_logistic(am ~ wt, mtcars, seed = 1)
+  expect_equal(coef(summary(laplace))[, "map"], coef(laplace))
+  expect_gibbsite_error(coef(summary(short_gmm(draws = 20))))
+})
+
 test_that("parts of the tables are ordinary data frames", {
   fit <- fake_fit(draws = 50)
   expect_output(print(summary(fit)[, c("variable", "mean")]), "variable")
@@ -593,4 +611,35 @@ test_that("a symmetric matrix is printed once", {
   expect_true("Sigma[1,1,2]" %in% table$variable)
   one <- capture.output(print(summary(fit, "Sigma[1,1,2]")))
   expect_true(any(startsWith(one, "Sigma[1,1,2]")))
+})
+
+test_that("`digits` rounds every summary", {
+  fits <- list(
+    brief(gibbs_lm, dist ~ speed, cars),
+    brief(gibbs_gmm, faithful, "unknown"),
+    quietly(laplace_logistic(am ~ wt, mtcars, draws = 50, seed = 1))
+  )
+  for (fit in fits) {
+    table <- summary(fit)
+    lines <- function(...) capture.output(print(table, ...))
+    expect_identical(lines(digits = 3), lines())
+    expect_gt(nchar(lines(digits = 6)[[5]]), nchar(lines()[[5]]))
+    expect_error(lines(digits = 0), class = "gibbsite_error_argument")
+  }
+})
+
+test_that("rows of two summaries are a plain data frame", {
+  one <- summary(brief(gibbs_lm, dist ~ speed, cars))
+  two <- summary(quietly(laplace_logistic(am ~ wt, mtcars, draws = 50)))
+  both <- rbind(one, one)
+  expect_identical(class(both), "data.frame")
+  expect_identical(nrow(both), 2L * nrow(one))
+  expect_identical(class(rbind(two, two)), "data.frame")
+  # as dplyr binds rows: it keeps the class
+  kept <- structure(both, class = class(one))
+  for (part in c("headline", "length", "convergence", "rows")) {
+    attr(kept, part) <- attr(one, part)
+  }
+  expect_false(any(grepl("onverged", capture.output(print(kept)))))
+  expect_true(any(grepl("onverged", capture.output(print(one[1:2, ])))))
 })

@@ -259,3 +259,44 @@ test_that("the time of draws is that of later sweeps", {
   attr(fit, "run")$cores <- 2L
   expect_equal(seconds_of_sweeps(fit, 1000), 2)
 })
+
+test_that("print() and the warning speak of a rule with limits of its own", {
+  run <- function(...) {
+    gibbs_lm(dist ~ speed, cars, burnin = 10, chains = 4, seed = 1,
+             progress = FALSE, ...)
+  }
+  line <- function(fit) {
+    grep("stopping rule", capture.output(print(fit)), value = TRUE)
+  }
+  expect_warning(
+    strict <- run(draws = 200, stop_when = until(ess = 2000, max_draws = 400)),
+    "have converged, but not met the rule"
+  )
+  expect_true(converged(strict))
+  expect_match(line(strict), "ESS >= 2000) was not met", fixed = TRUE)
+  expect_silent(
+    loose <- run(draws = 60, stop_when = until(ess = 100, rhat = 1.05))
+  )
+  expect_false(converged(loose))
+  expect_match(line(loose), "ESS >= 100) was met", fixed = TRUE)
+  expect_length(line(quietly(run(draws = 60))), 0)
+})
+
+test_that("the warning and convergence() name one cause in a long run", {
+  # log_density rises, but is not among the worst quantities
+  far <- function(x) -sum(x^2) / 2
+  run <- function() {
+    mh_sample(far, stats::setNames(numeric(12), letters[1:12]),
+      random_walk(0.01), inits = list(rep(60, 12), rep(50, 12)), draws = 4500,
+      burnin = 0, chains = 2, seed = 1, progress = FALSE
+    )
+  }
+  warned <- NULL
+  fit <- withCallingHandlers(run(), gibbsite_warning_convergence = function(w) {
+    warned <<- w
+    rlang::cnd_muffle(w)
+  })
+  cause <- attr(convergence(fit), "cause")
+  expect_identical(warned$cause, cause$kind)
+  expect_identical(attr(warned$table, "cause")$variable, cause$variable)
+})
