@@ -263,7 +263,7 @@ test_that("a fit keeps the values that its functions read in the workspace", {
     functions[[1L]], c(a = 0), draws = 30, burnin = 5, chains = 1, seed = 2,
     progress = FALSE
   ))
-  expect_error(combine_fits(fits[[1L]], other), "differ in data",
+  expect_error(combine_fits(fits[[1L]], other), "differ in the data",
                class = "gibbsite_error_argument")
   elsewhere(fits[[1L]], function(fit) {
     assign("counts_of_test", list(n = 0), globalenv())
