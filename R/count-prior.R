@@ -16,8 +16,9 @@
 #' coefficients and of groups are as in [logistic_prior()], on the scale of the
 #' log of the mean: with the default of a slope the change by one standard
 #' deviation of the predictor has a prior standard deviation of 2.5, a factor of
-#' 12 for the mean. The intercept's default is `N(0, 10^2)` at the predictors'
-#' means. Where the response is far from 1 for rows with offset 0, such as
+#' 12 for the mean. As there, the prior depends on where a predictor has its 0:
+#' with centred predictors the log of the mean at their means is `N(0, 10^2)`.
+#' Where the response is far from 1 for rows with offset 0, such as
 #' counts per million, `intercept_mean` says so.
 #'
 #' The dispersion \eqn{\tau}{tau} is the standard deviation, relative to its

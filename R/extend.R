@@ -278,12 +278,14 @@ attach_data <- function(fit, data, call) {
 #' draw from the same posterior after `y`, which the density reads, has changed
 #' in the workspace. A function that is given again must read the same values.
 #' Of the workspace a fit does not keep environments (such as R6 objects),
-#' pointers to memory, and lists that hold one. These, objects of packages, and
-#' what formulas use of the workspace are looked up when they are used, as always
-#' in R. Functions are kept without their comments.
+#' pointers to memory, lists that hold one, methods of S3 generics, and objects
+#' that code does not name. These, objects of packages, and what formulas use of
+#' the workspace are looked up when they are used, as always in R. Functions are
+#' kept without their comments.
 #'
-#' The environments are kept as they are if it cannot be known what a function
-#' or a formula uses, or if it changes objects: if its code has `<<-`, `get()`,
+#' The environments are kept as they are, and nothing of the workspace, if it
+#' cannot be known what a function or a formula uses, or if it changes objects:
+#' if its code, or that of a function which it uses, has `<<-`, `get()`,
 #' `exists()`, `eval()`, `assign()`, `environment()`, `parent.frame()`,
 #' `sys.function()` or the like, or `...` of an outer function; and if an object
 #' that it names is an argument that was not given or an active binding.

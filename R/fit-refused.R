@@ -27,7 +27,7 @@ refused <- function(generics, class, abort) {
 # R has no error for most of them: it prints all draws, or gives NA.
 generics_of_vectors <- c(
   "Math", "Ops", "Summary", "mean", "stats::median", "stats::quantile", "rev",
-  "sort", "split", "toString", "unique"
+  "sort", "split", "unique"
 )
 
 abort_vector_generic <- function(generic, frame) {
@@ -62,7 +62,6 @@ abort_vector_generic <- function(generic, frame) {
 #' S3method(rev, gibbsite_fit)
 #' S3method(sort, gibbsite_fit)
 #' S3method(split, gibbsite_fit)
-#' S3method(toString, gibbsite_fit)
 #' S3method(unique, gibbsite_fit)
 list2env(
   refused(generics_of_vectors, "gibbsite_fit", "abort_vector_generic"),

@@ -738,7 +738,7 @@ check_found_again <- function(again, env, call) {
       # where the data were an argument, a function may have its name
       is.null(found) || is.name(given) && is.function(found)
     } else {
-      nzchar(arg) && is.name(given) && !exists(shown, env)
+      nzchar(arg) && is.name(given) && !exists(shown, envir = env)
     }
     if (lost) {
       what <- if (holds) "data" else "argument"
@@ -752,7 +752,7 @@ check_found_again <- function(again, env, call) {
     }
     # of data in a call those variables alone are kept that its formula has
     lacking <- setdiff(all.vars(again$formula), c(".", names(given)))
-    lacking <- lacking[!vapply(lacking, exists, NA, env)]
+    lacking <- Filter(function(name) !exists(name, envir = env), lacking)
     if (holds && is.data.frame(given) && length(lacking) > 0L) {
       abort_state(
         c("The call of the fit has the data themselves, of which it keeps the
@@ -792,6 +792,10 @@ say_other_data <- function(fit, new, again) {
     )
   }
 }
+
+# One line, as in a column of fits.
+#' @export
+toString.gibbsite_fit <- function(x, ...) short_call(fit_part(x, "model"))
 
 #' @importFrom stats getCall
 #' @export

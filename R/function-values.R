@@ -35,11 +35,17 @@ closure_values <- function(f) {
   opaque <- vapply(values, function(value) {
     is.environment(value) || typeof(value) == "externalptr"
   }, NA)
-  values <- values[!opaque]
+  values <- lapply(values[!opaque], without_index)
   sorted <- order(
     as.character(names(values)), method = if (before) "shell" else "radix"
   )
   values[sorted]
+}
+
+# Without what a data.table adds to itself when it is searched.
+without_index <- function(x) {
+  if (inherits(x, "data.table")) attr(x, "index") <- NULL
+  x
 }
 
 names_written <- function(f) {
@@ -102,8 +108,10 @@ workspace_values <- function(x) {
   each_outer_name(x, function(name, read, space) {
     value <- workspace_value(name, read, space)
     f <- value[[1L]]
-    if (is.function(f)) value <- list(list(f, closure_values(f)))
-    values[name] <<- value
+    if (!is.null(value)) {
+      own <- if (is.function(f)) list(f, closure_values(f))
+      values[name] <<- list(own %||% without_index(f))
+    }
     f
   }, reaching = FALSE)
   values[order(as.character(names(values)), method = "radix")]
@@ -254,7 +262,8 @@ free_names <- function(f) {
       parts <- parts[-1L]
     }
     after <- visit_all(parts, own)
-    if (head == "while") own else after
+    # the arguments of other functions may not be evaluated, or elsewhere
+    if (head %in% c("{", "(")) after else own
   }
   visit_all <- function(parts, own) {
     for (part in parts) if (!missing(part)) own <- visit(part, own)

@@ -135,21 +135,28 @@ whole_words <- function(x) {
 # Names of the rows or columns of a matrix as ids: numbers for those that have
 # no name, and other names for those that are repeated.
 unique_names <- function(names) {
-  names <- numbered_names(names)
-  if (anyDuplicated(names) > 0) {
-    twice <- utils::head(unique(names[duplicated(names)]), 3)
+  given <- names[!is_nameless(names)]
+  if (anyDuplicated(given) > 0) {
+    twice <- utils::head(unique(given[duplicated(given)]), 3)
     inform_gibbsite(
       c(i = "Several rows or columns are named {and_words(quoted(twice))}: a
              number was added to tell them apart."),
       class = "names"
     )
   }
-  make.unique(names)
+  make.unique(numbered_names(names))
 }
 
+is_nameless <- function(names) is.na(names) | !nzchar(names)
+
+# The name of another one is not taken.
 numbered_names <- function(names) {
-  nameless <- is.na(names) | !nzchar(names)
-  names[nameless] <- as.character(seq_along(names))[nameless]
+  nameless <- is_nameless(names)
+  if (any(nameless)) {
+    given <- unique(names[!nameless])
+    all <- make.unique(c(given, as.character(which(nameless))))
+    names[nameless] <- all[-seq_along(given)]
+  }
   names
 }
 

@@ -125,7 +125,7 @@ on_shards <- function(fit, f, ...) {
   )
   values <- exchange(
     corpus$cluster, "run_on_shards",
-    list(corpus$id, states, order, lean, with_own_objects(f), list(...)),
+    list(corpus$id, states, order, lean, with_workspace(f), list(...)),
     call = call, seconds = Inf
   )
   unlist(values, recursive = FALSE)

@@ -35,6 +35,16 @@
 #' * `intercept_mean`: minus the sum of the slopes' prior means times the means
 #'   of the predictors. The log-odds at these have mean 0 then.
 #'
+#' The intercept and the slopes are independent beforehand. The default prior
+#' therefore depends on where a predictor has its 0, though not on its unit. The
+#' log-odds at the predictors' means have the variance \eqn{10^2 + 2 \sum_j c_j
+#' \bar x_j^2}{10^2 + 2 sum_j c_j xbar_j^2}. Given these, the slope of one
+#' predictor has the prior standard deviation 2.5 if the predictor is centred,
+#' and down to 1.8 if it is far from 0. Where data are few, centre the
+#' predictors; fits of predictors with other zeros (degrees Celsius and
+#' Fahrenheit) have slightly different posteriors, and log evidences that must
+#' not be compared.
+#'
 #' A predictor that is constant and not zero is treated as an intercept (with
 #' variance \eqn{10^2 / \bar x_j^2}{10^2 / xbar_j^2}). One that is zero
 #' everywhere gets the variance 1, with a message.
@@ -440,7 +450,7 @@ say_near_columns <- function(names) {
       c(i = "Columns {.val {names}} are far from 0 and nearly collinear. The
              default prior, which has a scale for each of them alone, allows
              hardly any difference between them, such as a curvature.",
-        i = "Centre the variable, or give {.code poly(x, 2)}."),
+        i = "Centre them; of a polynomial give {.code poly(x, 2)}."),
       class = "collinear"
     )
   }

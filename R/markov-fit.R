@@ -405,6 +405,7 @@ coded_states <- function(x, states, call) {
 
 check_transition_prior <- function(prior, counted, order, call) {
   size <- dim(counted$counts)
+  if (inherits(prior, "table")) prior <- bare_values(prior)
   if (is.matrix(prior)) {
     if (!is.numeric(prior) || is.object(prior) ||
           !identical(dim(prior), size)) {
@@ -498,7 +499,7 @@ transitions_model <- function(counted, order, prior, call) {
       indexed("P", seq_len(nrow(counts)), seq_len(size)),
       if (one) indexed("stationary", seq_len(size))
     ),
-    independent = TRUE, states = counted$states, tuples = rows,
+    independent = TRUE, states = counted$states, tuples = rows, order = order,
     last = counted$last, log_evidence = if (!any(lost)) {
       log_transitions(prior$weight, counts)
     } else {
@@ -653,9 +654,10 @@ model_hints.transitions_model <- function(model) {
 #' @exportS3Method
 set_data.transitions_model <- function(model, data,
                                        call = rlang::caller_env()) {
-  # a tuple has `order` states
-  order <- log(length(model$tuples), length(model$states))
-  order <- if (is.nan(order)) 1L else as.integer(round(order))
+  # a tuple has `order` states, of which the names of fits before have no number
+  order <- model$order %||%
+    max(1L, as.integer(round(log(length(model$tuples)) /
+                               log(max(2L, length(model$states))))))
   counted <- transition_counts(data, model$states, order, call)
   fresh <- transitions_model(counted, order, model$prior, call)
   model[names(fresh)] <- fresh

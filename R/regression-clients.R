@@ -193,25 +193,38 @@ update.gibbsite_regression <- function(
 }
 
 # The environment `env` of the caller. Where it has no more data of the name
-# that the call of the fit has, the fit's own variables have this name. A
-# function of the name, such as stats::df(), is none of the data.
+# that the call of the fit has, the fit's own variables have this name; where it
+# has no more another object that the formula names, such as a constant, it is
+# the fit's own. A function of the name, such as stats::df(), is none of them.
 with_kept_data <- function(env, again, fit) {
-  data <- again$data
   found <- function(name) {
     !is.function(get0(name, env, ifnotfound = sum))
   }
-  if (!is.name(data) || !identical(data, stats::getCall(fit)$data) ||
-        !is.null(again$subset) || found(as.character(data))) {
+  kept <- list()
+  own <- environment(stats::formula(fit))
+  data <- again$data
+  if (is.name(data) && identical(data, stats::getCall(fit)$data) &&
+        is.null(again$subset) && !found(as.character(data))) {
+    variables <- tryCatch(client_data(fit), gibbsite_error = function(cnd) NULL)
+    kept <- stats::setNames(list(variables), as.character(data))
+  }
+  columns <- if (length(kept) > 0L) {
+    names(kept[[1L]])
+  } else {
+    tryCatch(names(eval(data, env)), error = function(cnd) NULL)
+  }
+  lacking <- setdiff(all.vars(again$formula), c(columns, "."))
+  for (name in lacking[!vapply(lacking, found, NA)]) {
+    value <- if (is.environment(own)) get0(name, own)
+    if (is.null(value) || is.function(value)) {
+      return(env)
+    }
+    kept[[name]] <- value
+  }
+  if (any(vapply(kept, is.null, NA))) {
     return(env)
   }
-  kept <- tryCatch(client_data(fit), gibbsite_error = function(cnd) NULL)
-  lacking <- setdiff(all.vars(again$formula), names(kept))
-  if (is.null(kept) || !all(vapply(lacking, found, NA))) {
-    return(env)
-  }
-  list2env(
-    stats::setNames(list(kept), as.character(data)), new.env(parent = env)
-  )
+  list2env(kept, new.env(parent = env))
 }
 
 # ---- Terms -------------------------------------------------------------------

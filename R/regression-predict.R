@@ -375,7 +375,9 @@ foreign_type_hint <- function(type, known) {
 #' the responses with replicated ones. `bayes_R2()` gives for each draw the
 #' variance of the expected responses divided by the sum of this variance and
 #' that of an observation (Gelman et al. 2019): \eqn{\sigma^2}{sigma^2}, with t
-#' errors \eqn{\sigma^2 \nu/(\nu - 2)}{sigma^2 nu/(nu - 2)}; the mean binomial
+#' errors \eqn{\sigma^2 \nu/(\nu - 2)}{sigma^2 nu/(nu - 2)}, and with weights
+#' or known standard errors the mean of \eqn{\sigma^2 / v_i}{sigma^2/v_i} or
+#' \eqn{s_i^2}{s_i^2} over the fit's data, for new data too; the mean binomial
 #' variance of one trial; or the mean of \eqn{\mu_i + \tau^2 \mu_i^2}{mu_i +
 #' tau^2 mu_i^2}, the variance of a count with the mean \eqn{\mu_i}{mu_i}
 #' (Poisson: \eqn{\tau = 0}{tau = 0}).
@@ -642,6 +644,14 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
   all <- rows_and_draws(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
+  # the variance of a normal response is sigma^2 / weight
+  model <- fit_part(object, "model")
+  own <- if (inherits(
+    model_response(model), c("normal_response", "t_response")
+  )) {
+    model$frame$weights[rows_used(model$frame)]
+  }
+  spread <- if (length(own) > 0L) mean(1 / own) else 1
   blocks <- row_blocks(nrow(all$draws), nrow(all$rows$x))
   unlist(lapply(blocks, function(some) {
     at <- at_some_draws(all, some)
@@ -652,7 +662,8 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
     }
     # Gelman et al. (2019)
     explained <- apply(response_mean(at$response, eta), 1L, stats::var)
-    explained / (explained + response_variance(at$response, eta, at$scale))
+    within <- response_variance(at$response, eta, at$scale)
+    explained / (explained + within * spread)
   }))
 }
 

@@ -230,9 +230,9 @@ begin_checkpoint <- function(checkpoint, job) {
     abort_state("the directory holds other files")
   }
   remove_leftovers(path)
-  value <- list(
+  value <- with_workspace(list(
     model = model_to_store(job$model), running = job$running, call = job$call
-  )
+  ))
   run <- unique_token(this_process(), path)
   top <- file.path(path, "data.rds")
   begun <- FALSE

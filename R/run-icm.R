@@ -59,6 +59,7 @@ icm_search <- function(model, running, user_call, call, max_sweeps = 10000) {
   own <- with_own_objects(
     list(model = model, call = given$call), given$columns, given$further
   )
+  own <- with_workspace(own)
   new_map(own$model, runs[[best]], values, root, own$call)
 }
 

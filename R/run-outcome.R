@@ -26,7 +26,12 @@ build_fit <- function(job, kept) {
   if (is.list(running$inits)) {
     running$inits <- running$inits[kept]
   }
-  model <- job$model
+  own <- with_workspace(list(
+    model = job$model, inits = running$inits, call = job$call
+  ))
+  model <- own$model
+  running["inits"] <- own["inits"]
+  job$call <- own$call
   if (!running$keep_data) {
     model <- with_own_objects(model_without_data(model), bare = TRUE)
     job$call <- call_without_data(job$call)

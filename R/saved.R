@@ -8,13 +8,22 @@
 # for formulas; bare: leave vectors and data frames out of those for formulas.
 with_own_objects <- function(x, columns = NULL, further = list(),
                              bare = FALSE) {
+  in_own_environments(x, list(
+    columns = columns, further = further, bare = bare, formulas = TRUE
+  ))
+}
+
+# The same for what functions use of the workspace. A run calls the functions of
+# the user as they are, which may tell each other something there; what outlives
+# the run has its values. Formulas stay as they are.
+with_workspace <- function(x) {
+  in_own_environments(x, list(workspace = kept_workspace(), formulas = FALSE))
+}
+
+in_own_environments <- function(x, settings) {
   callCC(function(leave) {
-    memo <- new.env()
+    memo <- list2env(settings, new.env(parent = emptyenv()))
     memo$places <- list()
-    memo$columns <- columns
-    memo$further <- further
-    memo$bare <- bare
-    memo$workspace <- kept_workspace()
     memo$give_up <- function() leave(x)
     own_objects(x, memo)
   })
@@ -26,7 +35,9 @@ own_objects <- function(x, memo) {
   }
   env <- attr(x, ".Environment")
   if (is.environment(env)) {
-    attr(x, ".Environment") <- own_formula_environment(x, env, memo)
+    if (memo$formulas) {
+      attr(x, ".Environment") <- own_formula_environment(x, env, memo)
+    }
   } else if (is.call(x)) {
     # function(x) x in a call, with its source text
     if (identical(x[[1L]], quote(`function`))) {
@@ -53,13 +64,16 @@ own_function <- function(f, memo) {
   if (is.null(env) || isNamespace(env) || is_native_density(f)) {
     return(f)
   }
-  if (!is_top_environment(env)) {
+  keeps <- !is.null(memo$workspace) && identical(workspace_of(env), globalenv())
+  if (keeps || !is_top_environment(env)) {
     if (isS4(f) || isdebugged(f) || reaches_further(f)) memo$give_up()
-    environment(f) <- own_environment(env, names_in_code(f), memo)
-    keep_workspace(f, env, memo)
-  } else if (identical(env, globalenv()) && !reaches_further(f)) {
-    keep_workspace(f, env, memo)
-    if (length(memo$workspace) > 0L) environment(f) <- memo$workspace
+    if (keeps) keep_workspace(f, env, memo)
+    if (!is_top_environment(env)) {
+      around <- if (keeps) memo$workspace
+      environment(f) <- own_environment(env, names_in_code(f), memo, around)
+    } else if (length(memo$workspace) > 0L) {
+      environment(f) <- memo$workspace
+    }
   }
   if (is.null(attr(f, "srcref"))) {
     return(f)
@@ -69,34 +83,18 @@ own_function <- function(f, memo) {
   plain
 }
 
-# What the function reads in the global environment. An object that cannot be
-# kept stays there, to be looked up.
+# Adds what the function reads in the global environment. An object that cannot
+# be kept is looked up there.
 keep_workspace <- function(f, env, memo) {
-  if (!identical(workspace_of(env), globalenv())) {
-    return(invisible())
-  }
   own <- memo$workspace
   read <- free_names(f)$read
-  give_up <- memo$give_up
   for (name in setdiff(names_in_code(f), ls(own, all.names = TRUE))) {
     inner <- !is.null(holder_of(name, env))
     value <- if (!inner) workspace_value(name, name %in% read)
     if (is.null(value)) next
     # a function may use itself
     assign(name, NULL, own)
-    kept <- callCC(function(leave) {
-      memo$give_up <- function() leave(value)
-      lapply(value, own_objects, memo)
-    })
-    memo$give_up <- give_up
-    assign(name, kept[[1L]], own)
-  }
-  around <- environment(f)
-  if (length(own) > 0L && !is_top_environment(around)) {
-    while (!is_top_environment(parent.env(around))) {
-      around <- parent.env(around)
-    }
-    parent.env(around) <- own
+    assign(name, own_objects(value[[1L]], memo), own)
   }
 }
 
@@ -138,7 +136,7 @@ own_formula_environment <- function(x, env, memo) {
 
 # The environment with the objects of these names that `env` or one around it
 # has, below that of the session or of a package.
-own_environment <- function(env, names, memo, formula = FALSE) {
+own_environment <- function(env, names, memo, around = NULL, formula = FALSE) {
   own <- NULL
   for (place in memo$places) {
     if (identical(place$of, env) && place$formula == formula) own <- place$own
@@ -146,7 +144,7 @@ own_environment <- function(env, names, memo, formula = FALSE) {
   if (is.null(own)) {
     top <- env
     while (!is_top_environment(top)) top <- parent.env(top)
-    own <- new.env(parent = top)
+    own <- new.env(parent = around %||% top)
     memo$places <- c(
       memo$places, list(list(of = env, formula = formula, own = own))
     )

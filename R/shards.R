@@ -155,7 +155,7 @@ shards <- function(cl, files, read, vocabulary = NULL,
   check_one_argument(read, call)
   empty <- check_choice(empty, c("error", "keep"))
   what <- check_choice(what, c("documents", "ratings"))
-  read <- with_own_objects(read)
+  read <- with_workspace(read)
   if (what == "ratings") {
     check_ratings_alone(vocabulary, call)
     return(read_shared_ratings(open_cluster(cl, call), files, read, call))

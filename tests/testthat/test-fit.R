@@ -926,10 +926,13 @@ test_that("generics of vectors refuse a fit", {
     range(fit)
   })
   calls <- list(
-    unique, toString, sort, mean, stats::median, stats::quantile, exp, max,
+    unique, sort, mean, stats::median, stats::quantile, exp, max,
     function(x) split(x, 1:2), function(x) 1 - x, function(x) x == x
   )
   for (f in calls) expect_error(f(fit), class = "gibbsite_error_argument")
+  # a column of fits is printed by it
+  expect_identical(toString(fit), "gibbs_toy()")
+  expect_identical(format(I(list(fit))), "gibbs_toy()")
 })
 
 test_that("a run without draws says so, whatever is asked of it", {

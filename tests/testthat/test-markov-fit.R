@@ -268,6 +268,10 @@ test_that("a fit goes on with its data given again", {
     )
     expect_error(extend(bare, 5, data = rev(w)), "not the data",
                  class = "gibbsite_error_argument")
+    same <- rep("a", 5)
+    fit <- fit_markov_chain(same, order = order, draws = 10, seed = 1,
+                            progress = FALSE)
+    expect_no_warning(extend(drop_data(fit), 5, data = same, progress = FALSE))
   }
 })
 

@@ -521,6 +521,8 @@ test_that("ids without a name are numbers, and an empty text is none", {
   fit <- quietly(gibbs_bmf(x, rank = 1, draws = 5, burnin = 1, chains = 1,
                            seed = 1, progress = FALSE))
   expect_identical(unique(predict(fit)$user), c("a", "2", "3", "d"))
+  # a name that is given stays with its row
+  expect_identical(unique_names(c("", "1", "b", NA)), c("1.1", "1", "b", "4"))
   for (user in list(c("", "b"), factor(c("", "b")))) {
     pairs <- data.frame(user = user, item = c("x", "y"), value = 1:2)
     expect_error(gibbs_bmf(pairs, rank = 1), "row 1 of `ratings`\\s+it is an\\s+empty",

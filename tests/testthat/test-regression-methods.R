@@ -381,3 +381,26 @@ test_that("augment() keeps the kind of data frame, and replaces its columns", {
                            ".resid")
   )
 })
+
+test_that("bayes_R2() has the variance of weighted observations", {
+  w <- rep(c(1, 5, 0.2, 3), 8)
+  for (errors in c("normal", "t")) {
+    one <- function(k) {
+      d <- transform(mtcars, w = w * k)
+      bayes_R2(quick(gibbs_lm, mpg ~ wt, d, weights = w, errors = errors))
+    }
+    # the scale of the weights has no meaning
+    expect_equal(mean(one(1)), mean(one(1000)), tolerance = 1e-6)
+  }
+  schools <- data.frame(
+    effect = c(28, 8, -3, 7, -1, 1, 18, 12),
+    error = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
+  )
+  fit <- quick(gibbs_hlm, effect ~ 1 + (1 | school), schools, se = error,
+               keep = "w")
+  explained <- apply(posterior_epred(fit), 1, var)
+  expect_equal(
+    bayes_R2(fit), explained / (explained + mean(schools$error^2))
+  )
+  expect_equal(bayes_R2(fit, newdata = schools), bayes_R2(fit))
+})

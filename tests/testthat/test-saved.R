@@ -272,6 +272,58 @@ test_that("a fit keeps the values that its functions read in the workspace", {
     expect_equal(longer[[1L]], ignore_attr = TRUE)
 })
 
+test_that("functions that tell each other something are not kept apart", {
+  in_workspace <- function(f) {
+    environment(f) <- globalenv()
+    f
+  }
+  set <- function(name, value) assign(name, value, globalenv())
+  withr::defer(rm("cache_of_test", "put_of_test", envir = globalenv()))
+  set("cache_of_test", 0)
+  writers <- list(
+    function(x) cache_of_test <<- x - 5,
+    function(x) assign("cache_of_test", x - 5, envir = globalenv())
+  )
+  density <- in_workspace(function(x) {
+    put_of_test(x)
+    -cache_of_test^2 / 2
+  })
+  expected <- as.matrix(
+    brief(mh_sample, function(x) -(x - 5)^2 / 2, c(x = 5), random_walk(1))
+  )
+  for (writer in writers) {
+    set("put_of_test", in_workspace(writer))
+    fit <- brief(mh_sample, density, c(x = 5), random_walk(1))
+    expect_equal(as.matrix(fit), expected)
+    longer <- quietly(extend(fit, 30, progress = FALSE))
+    expect_gt(length(unique(as.matrix(longer)[31:60, "x"])), 10L)
+  }
+  # an environment, which is shared, and a function that is debugged
+  set("put_of_test", in_workspace(function(x) -sum(x^2)))
+  expect_false(is_kept_workspace(environment(
+    with_workspace(in_workspace(function(x) cache_of_test + get("x")))
+  )))
+  helper <- get("put_of_test", globalenv())
+  debug(helper)
+  set("put_of_test", helper)
+  expect_identical(
+    environment(with_workspace(in_workspace(function(x) put_of_test(x)))),
+    globalenv()
+  )
+})
+
+test_that("what a data.table adds to itself does not count", {
+  skip_if_not_installed("data.table")
+  f <- (function(table) function(x) sum(table$y) - x^2)(
+    data.table::data.table(g = c("u", "v"), y = 1:2)
+  )
+  before <- hash_functions(f)
+  table <- environment(f)$table
+  data.table::setindexv(table, "g")
+  expect_false(is.null(attr(environment(f)$table, "index")))
+  expect_identical(hash_functions(f), before)
+})
+
 test_that("names that a function takes from outside are found", {
   taken <- function(f) sort(unlist(free_names(f), use.names = FALSE))
   own <- function(f) setdiff(taken(f), ls(baseenv()))
@@ -287,6 +339,18 @@ test_that("names that a function takes from outside are found", {
     if (p) u <- 1
     u
   }), "u")
+  # assigned where it may not be evaluated, or elsewhere
+  expect_identical(own(function(p) {
+    local(a <- 1)
+    switch(p, x = b <- 1)
+    p > 0 && (d <- 1)
+    repeat {
+      if (p > 1) break
+      e <- 1
+    }
+    f <- (h <- 1)
+    a + b + d + e + f + h
+  }), c("a", "b", "d", "e"))
   expect_identical(own(function(p, q = w) {
     g <- function(z, ...) z + later + beyond
     later <- 2
