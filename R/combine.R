@@ -229,14 +229,19 @@ check_same_runs <- function(fits, call) {
       if (length(said) == 0L || what == "the function that made them") {
         said <- differing_words(first[[what]], other[[what]], what, k)
       }
-      # what is computed from the data differs
+      # what is computed from the prior or the data differs
       if (what == "the model" && length(said) == 0L && !same[["the data"]]) {
-        what <- "the data"
-        said <- differing_words(NULL, NULL, what, k)
+        what <- if (same_observations(fits[[1L]], fits[[k]])) {
+          "the prior"
+        } else {
+          "the data"
+        }
+        said <- differing_words(first[[what]], other[[what]], what, k)
       }
       imputed <- inherits(fits[[1L]], imputed_kinds) &&
         !identical(first[["the data"]], other[["the data"]]) &&
-        class(fits[[1L]])[[1L]] == class(fits[[k]])[[1L]]
+        class(fits[[1L]])[[1L]] == class(fits[[k]])[[1L]] &&
+        !same_observations(fits[[1L]], fits[[k]])
       abort_argument(
         c("Fits 1 and {k} cannot be united: they differ in {what}.",
           bullets_of("said", said),
@@ -256,6 +261,18 @@ check_same_runs <- function(fits, call) {
       )
     }
   }
+}
+
+# Whether two fits hold the same observations; FALSE for densities, whose data
+# are not known.
+same_observations <- function(a, b) {
+  seen <- lapply(list(a, b), function(fit) {
+    model <- fit_part(fit, "model")
+    Filter(length, list(
+      model$frame$x, model$frame$y, model$data$x, model$data$counts
+    ))
+  })
+  length(seen[[1L]]) > 0L && identical(seen[[1L]], seen[[2L]])
 }
 
 # The same where the calls are alike: parts of the models or priors, in words.
