@@ -102,18 +102,21 @@ needs_of <- function(x) {
 }
 
 # The values that the functions in `x` read in the workspace, by name. Functions
-# among them come with the values of their own environments.
+# among them come with the values of their own environments. There are none if a
+# function may change them.
 workspace_values <- function(x) {
   values <- list()
-  each_outer_name(x, function(name, read, space) {
-    value <- workspace_value(name, read, space)
-    f <- value[[1L]]
-    if (!is.null(value)) {
-      own <- if (is.function(f)) list(f, closure_values(f))
-      values[name] <<- list(own %||% without_index(f))
-    }
-    f
-  }, reaching = FALSE)
+  callCC(function(leave) {
+    each_outer_name(x, function(name, read, space) {
+      value <- workspace_value(name, read, space)
+      f <- value[[1L]]
+      if (!is.null(value)) {
+        own <- if (is.function(f)) list(f, closure_values(f))
+        values[name] <<- list(own %||% without_index(f))
+      }
+      f
+    }, give_up = function() leave(values <<- list()))
+  })
   values[order(as.character(names(values)), method = "radix")]
 }
 
@@ -144,8 +147,8 @@ is_plain_value <- function(x) {
 # Calls outside(name, read, space) for each name that the functions in `x`, and
 # the functions that these use, do not find in their own environments. `space`
 # is the workspace that they see; the value of `outside` is searched for further
-# functions. reaching: include functions that find objects by other ways.
-each_outer_name <- function(x, outside, reaching = TRUE) {
+# functions. give_up: called for a function that reaches_further().
+each_outer_name <- function(x, outside, give_up = NULL) {
   queue <- functions_in(x)
   seen <- list()
   while (length(queue) > 0L) {
@@ -153,10 +156,10 @@ each_outer_name <- function(x, outside, reaching = TRUE) {
     queue <- queue[-1L]
     env <- environment(f)
     if (is_native_density(f) || isNamespace(env) ||
-          !reaching && reaches_further(f) ||
           any(vapply(seen, identical, NA, f))) {
       next
     }
+    if (!is.null(give_up) && reaches_further(f)) give_up()
     seen <- c(seen, list(f))
     names <- free_names(f)
     space <- workspace_of(env)

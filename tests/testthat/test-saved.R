@@ -297,6 +297,10 @@ test_that("functions that tell each other something are not kept apart", {
     expect_equal(as.matrix(fit), expected)
     longer <- quietly(extend(fit, 30, progress = FALSE))
     expect_gt(length(unique(as.matrix(longer)[31:60, "x"])), 10L)
+    # what they change does not count as data
+    set("cache_of_test", 7)
+    again <- quietly(extend(fit, 30, log_density = density, progress = FALSE))
+    expect_true(identical_fit(again, longer))
   }
   # an environment, which is shared, and a function that is debugged
   set("put_of_test", in_workspace(function(x) -sum(x^2)))
