@@ -3,7 +3,8 @@
 #' @rdname draws_of
 #' @export
 as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
-                                       ..., index = TRUE) {
+                                       ..., index = TRUE,
+                                       stringsAsFactors = FALSE) { # nolint
   check_no_more(...)
   index <- check_flag(index)
   draws <- bind_chains(shown_matrices(x))
@@ -59,8 +60,9 @@ as.array.gibbsite_fit <- function(x, ...) {
 #' @param x A fit.
 #' @param block Name of a block, such as `"mu"`, or of a single column, such as
 #'   `"log_lik"` or `"mu[1,2]"`.
-#' @param row.names,optional As in [as.data.frame()]; `optional` is not used:
-#'   names of columns are never altered.
+#' @param row.names,optional,stringsAsFactors As in [as.data.frame()]; the last
+#'   two are not used, since names of columns are never altered and no column
+#'   is text.
 #' @param index `TRUE` (default): put `chain` (its number) and `draw` (the
 #'   number of the kept draw within the chain, from 1) in front of the
 #'   variables. `FALSE`: variables only, in the order of `as.matrix()`.

@@ -295,6 +295,9 @@ test_that("matrix, array and data frame agree", {
   expect_identical(data$draw, rep(1:6, 2))
   expect_identical(data[["b[2]"]], matrix[, "b[2]"])
   expect_named(as.data.frame(fit, index = FALSE), c("a", "b[1]", "b[2]"))
+  if (requireNamespace("tibble", quietly = TRUE)) {
+    expect_identical(as.data.frame(tibble::as_tibble(fit)), data)
+  }
 })
 
 test_that("a variable named chain is not overwritten", {

@@ -334,6 +334,23 @@ test_that("data of a name that a function has are said to be missing", {
   expect_identical(names(coef(again)), "(Intercept)")
 })
 
+test_that("update() finds the constants of a formula that a function made", {
+  make <- function(d) {
+    rows <- d[1:20, ]
+    power <- 2
+    gibbs_lm(mpg ~ wt + I(wt^power), rows, draws = 20, burnin = 5, chains = 2,
+             seed = 1, progress = FALSE)
+  }
+  fit <- suppressWarnings(make(mtcars))
+  again <- suppressWarnings(update(fit, seed = 2))
+  expect_identical(nobs(again), 20L)
+  expect_named(coef(again), names(coef(fit)))
+  rows <- mtcars
+  expect_message(more <- suppressWarnings(update(fit)), "32 observations",
+                 class = "gibbsite_message_other_data")
+  expect_named(coef(more), names(coef(fit)))
+})
+
 test_that("kept deviations of groups are those of all draws", {
   fit <- quick(
     gibbs_hlm, weight ~ Time + (1 + Time | Chick), ChickWeight, keep = "w"
