@@ -257,7 +257,7 @@ first_place <- function(at) {
 abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
   expected <- paste0(if (null_ok) "NULL or ", expected)
   given <- describe(x)
-  hint <- text_hint(x) %||% hint
+  hint <- text_hint(x) %||% list_hint(x, expected, arg) %||% hint
   abort_argument(
     c(
       "{.arg {arg}} must be {expected}, not {given}.",
@@ -265,6 +265,15 @@ abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
     ),
     call = call
   )
+}
+
+# For a list of numbers where a vector is expected.
+list_hint <- function(x, expected, arg) {
+  wanted <- grepl("^(NULL or )?a numeric vector$", expected)
+  if (wanted && is.list(x) && length(x) > 0L &&
+        all(vapply(x, is.numeric, NA))) {
+    paste0("`unlist(", arg, ")` is one.")
+  }
 }
 
 # An error for a missing argument without a default. `what`: its description.
