@@ -155,7 +155,7 @@ numbered_names <- function(names) {
   if (any(nameless)) {
     given <- unique(names[!nameless])
     all <- make.unique(c(given, as.character(which(nameless))))
-    names[nameless] <- all[-seq_along(given)]
+    names[nameless] <- utils::tail(all, sum(nameless))
   }
   names
 }

