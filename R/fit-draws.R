@@ -6,6 +6,7 @@ as.data.frame.gibbsite_fit <- function(x, row.names = NULL, optional = FALSE,
                                        ..., index = TRUE,
                                        stringsAsFactors = FALSE) { # nolint
   check_no_more(...)
+  check_flag(stringsAsFactors)
   index <- check_flag(index)
   draws <- bind_chains(shown_matrices(x))
   check_row_names(row.names, nrow(draws), rlang::current_env())
