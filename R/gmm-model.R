@@ -438,7 +438,8 @@ reference_points <- function(x) {
 # and with weights w_i that no symmetry of the points shares. Clusterings with
 # equal weights, moments and likelihood have different values.
 points_together <- function(points, b) {
-  if (is.null(points) || b$k == 1L) {
+  # fits of an earlier version have none
+  if (is.null(points)) {
     return(NULL)
   }
   variance <- lapply(seq_len(ncol(points)), function(j) {

@@ -1040,6 +1040,15 @@ test_that("modes that are mirror images are told apart", {
   expect_equal(points_together(points, more), found)
   expect_identical(reference_points(cbind(c(NA, 3), c(NA_real_, NA)))[2:3, ],
                    matrix(c(3, 3, 0, 0), 2L))
+  # one component puts all together: the quantities of a state do not depend on
+  # its number of components
+  one <- lapply(blocks[4:6], function(block) block[, 1L, drop = FALSE])
+  one$pi[] <- 1
+  weights <- 1 + (sqrt(2) * 1:3) %% 1
+  expect_equal(
+    points_together(points, c(list(k = 1L), blocks[2:3], one)),
+    rep(sum(weights)^2, 2)
+  )
   # a chain that jumps between them is not converged
   set.seed(2)
   x <- c(rnorm(40, -10), rnorm(40), rnorm(40, 10))
