@@ -263,14 +263,10 @@ check_same_runs <- function(fits, call) {
   }
 }
 
-# Whether two fits hold the same observations; FALSE for densities, whose data
-# are not known.
+# Whether two fits hold the same observations.
 same_observations <- function(a, b) {
   seen <- lapply(list(a, b), function(fit) {
-    model <- fit_part(fit, "model")
-    Filter(length, list(
-      model$frame$x, model$frame$y, model$data$x, model$data$counts
-    ))
+    observations_in(fit_part(fit, "model"))
   })
   length(seen[[1L]]) > 0L && identical(seen[[1L]], seen[[2L]])
 }

@@ -164,7 +164,7 @@ count_deviance <- function(y, mean, square) {
 }
 
 #' @exportS3Method
-response_variance.count_response <- function(response, eta, scale) {
+response_variance.count_response <- function(response, eta, scale, ...) {
   rowMeans(exp(eta)) + (scale %||% 0)^2 * rowMeans(exp(2 * eta))
 }
 

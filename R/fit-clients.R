@@ -346,8 +346,8 @@ model_performance.gibbsite_fit <- function(model, ...) {
 #' probability on both sides.
 #'
 #' @param object A fit; for `predictive_interval()` of [gibbs_lm()],
-#'   [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()],
-#'   [laplace_logistic()], [gibbs_bmf()] or [gibbs_pmf()].
+#'   [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [laplace_logistic()],
+#'   [gibbs_bmf()] or [gibbs_pmf()].
 #' @param prob A number between 0 and 1, default 0.95: the probability of the
 #'   interval.
 #' @param variables `NULL` (default: all stored quantities), or names of

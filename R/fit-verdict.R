@@ -466,8 +466,7 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   invariants <- fit_invariants(fit)
   limits <- rule %||% until()
   inner <- model_inner(fit_part(fit, "model"))
-  table <- unconverged(invariants, limits$rhat, limits$ess, inner)
-  if (is.null(table)) {
+  if (is.null(unconverged(invariants, limits$rhat, limits$ess, inner))) {
     return(warn_faults(fit))
   }
   # the table of all quantities, from which print() speaks

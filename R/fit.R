@@ -278,9 +278,7 @@ check_no_more <- function(..., call = rlang::caller_env()) {
   if (length(short) > 0L) {
     abort_unknown(short[[1L]], call)
   }
-  if (...length() > 0) {
-    abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
-  }
+  check_no_extra(..., call = call)
 }
 
 # The same for a function of which R takes shorter names of arguments.
@@ -726,8 +724,6 @@ evaluate_again <- function(again, env, fit, call) {
   out
 }
 
-data_arguments <- c("data", "x", "y", "ratings", "sequences")
-
 check_found_again <- function(again, env, call) {
   for (arg in rlang::names2(again)[-1L]) {
     given <- again[[arg]]
@@ -764,22 +760,28 @@ check_found_again <- function(again, env, call) {
   }
 }
 
+# What a model holds of the observations; nothing of densities, whose data are
+# not known.
+observations_in <- function(model) {
+  Filter(length, c(
+    model$frame[c("x", "y")],
+    model$data[c("x", "counts", "user", "item", "value", "word")]
+  ))
+}
+
 # The names in the call of a fit that a function made may mean other objects
 # where it is updated.
 say_other_data <- function(fit, new, again) {
   old <- stats::getCall(fit)
   asked <- c(data_arguments, "formula", "subset", "weights", "na_action")
-  model <- fit_part(fit, "model")
-  if (!inherits(new, "gibbsite_fit") || !model_has_data(model) ||
+  if (!inherits(new, "gibbsite_fit") ||
         !identical(as.list(again)[asked], as.list(old)[asked])) {
     return(invisible())
   }
-  seen <- function(model) {
-    model_outcome(model) %||%
-      model$data[intersect(names(model$data), c("user", "value", "counts"))]
-  }
+  model <- fit_part(fit, "model")
   other <- fit_part(new, "model")
-  if (!identical(seen(model), seen(other))) {
+  seen <- observations_in(model)
+  if (length(seen) > 0L && !identical(seen, observations_in(other))) {
     arg <- intersect(data_arguments, names(again))
     arg <- if (length(arg) > 0L) arg[[1L]] else "data"
     shown <- deparse1(again[[arg]])

@@ -91,8 +91,8 @@
 #' between which a chain moves rarely. The R-hats of the sorted weights then
 #' show this, and so does a trace plot of `n_occupied`. `print()` and
 #' `summary()` then name the components that are not the same in all draws. A
-#' component counts as changed in a draw if fewer than a quarter of its usual
-#' observations are in it.
+#' component counts as another one in a draw if it has less than a quarter of
+#' its usual share of the points of its component of the mode.
 #'
 #' @section Sampler:
 #' A sweep also moves whole groups of observations between components, and

@@ -499,6 +499,7 @@ name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
   if (!is.null(vocabulary)) {
     table$terms <- check_vocabulary(vocabulary, table$size[[2L]], arg, call)
   }
+  table <- without_empty_term(table, arg)
   for (side in 1:2) {
     # new texts may have no word at all
     bare <- if (side == 1L) {
@@ -540,7 +541,6 @@ name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
       call = call, class = "names"
     )
   }
-  table <- without_empty_term(table, arg)
   twice <- unique(table$terms[duplicated(table$terms)])
   if (length(twice) > 0L) {
     whose <- if (is.null(vocabulary)) arg else "vocabulary"
@@ -560,14 +560,19 @@ name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
   table
 }
 
-# Without tokens that are an empty string.
+# Without tokens that are an empty string, with a message.
 without_empty_term <- function(table, arg) {
   empty <- which(!nzchar(table$terms))
   if (length(empty) == 0L) {
     return(table)
   }
   none <- table$term %in% empty
-  say_empty_tokens(sum(table$count[none]), arg)
+  count <- sum(table$count[none])
+  inform_gibbsite(
+    c(i = "{count} token{?s} of {.arg {arg}} {cli::qty(count)}{?is an empty
+           string and is/are empty strings and are} left out."),
+    class = "terms"
+  )
   for (part in c("document", "term", "count")) {
     table[[part]] <- table[[part]][!none]
   }

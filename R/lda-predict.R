@@ -92,22 +92,13 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   ndraws <- check_count(ndraws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
   sweeps <- check_count(sweeps, max = 1e6)
-  if (type == "class") {
-    mean <- predict.gibbs_lda(
-      object, newdata, burnin = burnin, ndraws = ndraws, sweeps = sweeps,
-      chain = chain
-    )
-    class <- largest_shares(mean)
-    if (!is.null(newdata)) {
-      tokens <- suppressMessages(lda_newdata(object, newdata, call))
-      class[document_lengths_of(tokens) == 0] <- NA
-    }
-    return(class)
-  }
+  classes <- type == "class"
+  if (classes) type <- "mean"
   if (is.null(newdata)) {
     if (is_in_shards(fit_part(object, "model"))) abort_in_shards(call)
     inform_of_topics(object, chains)
-    return(fitted_shares(object, chains, type, ndraws, call))
+    out <- fitted_shares(object, chains, type, ndraws, call)
+    return(if (classes) largest_shares(out) else out)
   }
   tokens <- lda_newdata(object, newdata, call)
   say_without_terms(tokens)
@@ -140,7 +131,12 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   )
   out <- pooled[[type]]
   dimnames(out) <- names
-  out
+  if (!classes) {
+    return(out)
+  }
+  class <- largest_shares(out)
+  class[document_lengths_of(tokens) == 0] <- NA
+  class
 }
 
 # New documents of which nothing is known.

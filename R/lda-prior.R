@@ -169,9 +169,8 @@ complete_lda_prior <- function(prior, k, counts, call) {
   } else if (is.matrix(prior$eta)) {
     prior$eta <- matched_eta(prior$eta, k, counts$terms, call)
   } else if (is.numeric(prior$eta) && !is.null(names(prior$eta))) {
-    prior$eta <- matched_columns(
-      rbind(prior$eta), counts$terms, "value", call
-    )[1L, ] |> unname()
+    eta <- matched_columns(rbind(prior$eta), counts$terms, "value", call)
+    prior$eta <- as.vector(eta)
   } else {
     check_numbers_of(prior$eta, length(counts$terms), "eta", "terms", call)
   }

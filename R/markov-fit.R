@@ -654,7 +654,7 @@ model_hints.transitions_model <- function(model) {
 #' @exportS3Method
 set_data.transitions_model <- function(model, data,
                                        call = rlang::caller_env()) {
-  # a tuple has `order` states, of which the names of fits before have no number
+  # fits of an earlier version do not hold the order
   order <- model$order %||%
     max(1L, as.integer(round(log(length(model$tuples)) /
                                log(max(2L, length(model$states))))))

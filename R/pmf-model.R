@@ -435,7 +435,8 @@ merged_counts <- function(ratings, positive, events, arg) {
     again <- sum(!first)
     inform_gibbsite(
       c(i = "{again} count{?s} of {.arg {arg}} {cli::qty(again)}{?is/are} of a
-             pair of user and item that occurred before: the counts of a pair are added up."),
+             pair of user and item that occurred before: the counts of a pair
+             are added up."),
       class = "repeated"
     )
   }

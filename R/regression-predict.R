@@ -644,14 +644,9 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
   all <- rows_and_draws(
     object, newdata, ndraws, offset, re_formula, allow_new_levels, call
   )
-  # the variance of a normal response is sigma^2 / weight
-  model <- fit_part(object, "model")
-  own <- if (inherits(
-    model_response(model), c("normal_response", "t_response")
-  )) {
-    model$frame$weights[rows_used(model$frame)]
-  }
-  spread <- if (length(own) > 0L) mean(1 / own) else 1
+  frame <- fit_part(object, "model")$frame
+  weights <- frame$weights[rows_used(frame)]
+  spread <- if (length(weights) > 0L) mean(1 / weights) else 1
   blocks <- row_blocks(nrow(all$draws), nrow(all$rows$x))
   unlist(lapply(blocks, function(some) {
     at <- at_some_draws(all, some)
@@ -662,8 +657,8 @@ bayes_R2.gibbsite_regression <- function( # nolint: object_name_linter.
     }
     # Gelman et al. (2019)
     explained <- apply(response_mean(at$response, eta), 1L, stats::var)
-    within <- response_variance(at$response, eta, at$scale)
-    explained / (explained + within * spread)
+    within <- response_variance(at$response, eta, at$scale, spread)
+    explained / (explained + within)
   }))
 }
 

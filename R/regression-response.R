@@ -353,14 +353,18 @@ response_residual.binomial_response <- function(response, frame, mean, type,
   out
 }
 
-# The mean variance of an observation of size 1 in each draw.
-response_variance <- function(response, eta, scale) {
+# The mean variance of an observation in each draw: of size 1, or of normal
+# responses with the mean of 1 / weight `spread`.
+response_variance <- function(response, eta, scale, spread = 1) {
   UseMethod("response_variance")
 }
 #' @exportS3Method
-response_variance.normal_response <- function(response, eta, scale) scale^2
+response_variance.normal_response <- function(response, eta, scale,
+                                              spread = 1) {
+  scale^2 * spread
+}
 #' @exportS3Method
-response_variance.binomial_response <- function(response, eta, scale) {
+response_variance.binomial_response <- function(response, eta, scale, ...) {
   rowMeans(
     success_probability(response, eta) *
       success_probability(response, eta, success = FALSE)

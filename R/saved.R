@@ -203,17 +203,19 @@ stored_call <- function(call) {
   utils::removeSource(call[!vapply(as.list(call), rlang::is_missing, NA)])
 }
 
+# The arguments by which functions of the package take data.
+data_arguments <- c("data", "x", "y", "ratings", "sequences")
+
 # The call without data that stand in it as values, as do.call() makes them.
 call_without_data <- function(call) {
   if (is.list(call)) {
     return(lapply(call, call_without_data))
   }
-  given <- c("data", "x", "y", "ratings")
   for (i in seq_along(call)[-1L]) {
     value <- call[[i]]
     if (is.language(value) || is.function(value) || is.null(value)) next
     large <- utils::object.size(value) > 1000
-    if (large || rlang::names2(call)[[i]] %in% given) {
+    if (large || rlang::names2(call)[[i]] %in% data_arguments) {
       call[[i]] <- as.name("dropped_data")
     }
   }

@@ -295,8 +295,8 @@ response_bend.t_response <- function(response, eta, data, scale) {
 
 # Infinite with 2 degrees of freedom or fewer.
 #' @exportS3Method
-response_variance.t_response <- function(response, eta, scale) {
-  scale[, 1L]^2 * t_variance(scale[, 2L])
+response_variance.t_response <- function(response, eta, scale, spread = 1) {
+  scale[, 1L]^2 * t_variance(scale[, 2L]) * spread
 }
 
 t_variance <- function(nu) ifelse(nu > 2, nu / (nu - 2), Inf)

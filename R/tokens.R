@@ -70,22 +70,12 @@ document_names <- function(x, arg, call) {
   numbered_names(names)
 }
 
-# list(document, word) of a list of words; empty strings are left out with a
-# message.
+# list(document, word) of a list of words.
 listed_tokens <- function(x, arg, call) {
   check_listed_tokens(x, arg, call)
-  document <- rep.int(seq_along(x), lengths(x))
-  word <- unlist(x, use.names = FALSE) %||% character()
-  none <- !nzchar(word)
-  if (any(none)) say_empty_tokens(sum(none), arg)
-  list(document = document[!none], word = word[!none])
-}
-
-say_empty_tokens <- function(count, arg) {
-  inform_gibbsite(
-    c(i = "{count} token{?s} of {.arg {arg}} {cli::qty(count)}{?is an empty
-           string and is/are empty strings and are} left out."),
-    class = "terms"
+  list(
+    document = rep.int(seq_along(x), lengths(x)),
+    word = unlist(x, use.names = FALSE) %||% character()
   )
 }
 
