@@ -284,6 +284,8 @@ differing_words <- function(a, b, what, k) {
     a <- prod(a)
     b <- prod(b)
   }
+  a <- a %||% "none"
+  b <- b %||% "none"
   if (is.atomic(a) && is.atomic(b)) {
     return(sprintf("%s in fit 1, %s in fit %d.", few_words(a), few_words(b), k))
   }

@@ -137,8 +137,8 @@ is_plain_value <- function(x) {
   if (is.list(x) && !is.data.frame(x)) {
     return(all(vapply(unclass(x), is_plain_value, NA)))
   }
-  is.atomic(x) || is.language(x) || is.list(x) || is.function(x) ||
-    isS4(x) && typeof(x) == "S4" &&
+  is.null(x) || is.atomic(x) || is.language(x) || is.list(x) ||
+    is.function(x) || isS4(x) && typeof(x) == "S4" &&
       all(vapply(methods::slotNames(x), function(name) {
         is_plain_value(methods::slot(x, name))
       }, NA))

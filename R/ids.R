@@ -21,7 +21,8 @@ check_ids <- function(x, what, arg, call) {
   if (!isNamespaceLoaded("bit64")) {
     check_not_64_bit(x, paste0("The ", what, " column of `", arg, "`"), call)
   }
-  if (!is.atomic(x) || is.complex(x) || is.raw(x) || length(dim(x)) > 1) {
+  if (is.null(x) || !is.atomic(x) || is.complex(x) || is.raw(x) ||
+        length(dim(x)) > 1) {
     abort_argument(
       "The {what} column of {.arg {arg}} must hold ids (a factor, text or
        numbers), not {describe(x)}.",
