@@ -266,6 +266,8 @@ test_that("a fit keeps the values that its functions read in the workspace", {
   expect_error(combine_fits(fits[[1L]], other), "differ in the data",
                class = "gibbsite_error_argument")
   elsewhere(fits[[1L]], function(fit) {
+    # packages are the user's to load
+    loadNamespace("Matrix")
     assign("counts_of_test", list(n = 0), globalenv())
     gibbsite::extend(fit, 5, progress = FALSE)
   }) |>
