@@ -172,16 +172,25 @@ response_variance.count_response <- function(response, eta, scale, ...) {
 new_observations.count_response <- function(response, at, size, scale, tails) {
   square <- (scale %||% 0)^2
   at <- with_mean(at)
-  spread <- at$sd %||% (0 * at$mean)
-  own <- response_moments(response, at$mean, spread)
+  known <- is.null(at$sd)
+  own <- if (known) {
+    list(mean = exp(at$mean), sd = 0)
+  } else {
+    response_moments(response, at$mean, at$sd)
+  }
   whole <- mixture_table(own$mean, own$sd, NULL)
-  within <- colMeans(own$mean + square * (own$mean^2 + own$sd^2))
-  z <- if (is.null(at$sd)) 0 else normal_points(nrow(at$mean))
+  within <- whole$mean
+  if (any(square > 0)) {
+    within <- within + colMeans(square * (own$mean^2 + own$sd^2))
+  }
+  z <- if (!known) normal_points(nrow(at$mean))
   ends <- vapply(seq_len(ncol(at$mean)), function(i) {
-    count_quantiles(
-      response, exp(as.vector(at$mean[, i] + spread[, i] * z)),
-      rep(scale, NCOL(z)), tails
-    )
+    mean <- if (known) {
+      own$mean[, i]
+    } else {
+      exp(as.vector(at$mean[, i] + at$sd[, i] * z))
+    }
+    count_quantiles(response, mean, rep(scale, NCOL(z)), tails)
   }, numeric(2))
   data.frame(
     mean = whole$mean, sd = sqrt(whole$sd^2 + within), two_ends(ends)
