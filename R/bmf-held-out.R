@@ -116,7 +116,8 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #'   (root mean square error of the posterior mean), `mae` (mean absolute
 #'   error), `lpd` (mean log predictive density of a rating; higher is better),
 #'   and for each level `coverage_50`, ...: the share of ratings inside their
-#'   interval.
+#'   interval. A message names the number of pairs that are in the data of the
+#'   fit, whose ratings it knows.
 #'
 #'   `predicted_at()`: a data frame with a row for each pair of `predict_at`:
 #'   the pair, its rating if one was given, `mean`, `variance` and its parts
@@ -175,6 +176,10 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
   pairs <- held_out_pairs(
     fit, newdata, call, list(u = user_features, v = item_features)
   )
+  say_not_held(
+    pairs, fit_part(fit, "model"),
+    if (is.null(newdata)) "predict_at" else "newdata"
+  )
   kept <- kept_factors(fit, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
   mean <- if (is.null(newdata) && !is_latent(kept$model)) {
@@ -228,6 +233,22 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
 check_some_held <- function(pairs, call) {
   if (length(pairs$user) == 0L) {
     abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
+  }
+}
+
+# The fit knows the ratings of pairs that are in its data. arg: where they are.
+say_not_held <- function(pairs, model, arg) {
+  count <- sum(pairs_in_data(
+    model, match_ids(pairs$ids$user, model$users),
+    match_ids(pairs$ids$item, model$items)
+  ))
+  if (count > 0L) {
+    inform_gibbsite(
+      c(i = "{count} pair{?s} of {.arg {arg}} {cli::qty(count)}{?is/are} in the
+             data of the fit: the errors are smaller than those of ratings that
+             are held out."),
+      class = "not_held_out"
+    )
   }
 }
 

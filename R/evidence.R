@@ -61,10 +61,11 @@
 #' @return `log_evidence()`: a number of class `gibbsite_evidence` with the
 #'   attributes `se` (standard error; 0 in closed form, `NA` by Laplace's
 #'   method) and `method` (`"exact"`, `"laplace"`, `"importance"`, `"normal"`,
-#'   `"warp3"`, `"tempered"` or `"conditionals"`); after bridge sampling also
-#'   `draws`, the number of draws compared with as many of the proposal (with
-#'   `"tempered"`, the draws of each replica), `ess`, their effective number,
-#'   and `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives
+#'   `"warp3"`, `"tempered"` or `"conditionals"`); with `"importance"` also
+#'   `draws` and `ess`, the effective number of the weighted draws; after bridge
+#'   sampling `draws`, the number of draws compared with as many of the proposal
+#'   (with `"tempered"`, the draws of each replica), `ess`, their effective
+#'   number, and `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives
 #'   the number alone, and so does arithmetic other than the difference of two.
 #'   `as.data.frame()` gives a row with the columns `log_evidence` (of a
 #'   difference `log_bayes_factor`), `se`, `method`, `draws`, `ess` and `rhat`,
@@ -160,7 +161,20 @@ model_evidence.laplace_model <- function(model, fit, correct, call) {
     return(new_evidence(model$log_evidence, NA_real_, "laplace"))
   }
   check <- importance_check(fit)
-  new_evidence(check$log_evidence, check$log_evidence_se, "importance")
+  if (isTRUE(check$corrected_k >= 0.7) || check$corrected_ess < 20) {
+    warn_gibbsite(
+      c("The corrected log evidence cannot be trusted: Pareto k
+         {format(round(check$corrected_k, 2), nsmall = 2)}, effective size
+         {floor(check$corrected_ess)} of {2 * check$draws} draws.",
+        i = "The density is far from normal about its mode: sample it, and use
+             {.fn log_evidence} of these draws."),
+      class = "evidence"
+    )
+  }
+  new_evidence(
+    check$log_evidence, check$log_evidence_se, "importance",
+    draws = 2 * check$draws, ess = check$corrected_ess
+  )
 }
 
 bridge_evidence <- function(fit, method, given, seed, call) {

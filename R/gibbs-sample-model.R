@@ -182,6 +182,7 @@ open_functions <- function(model) {
     frames = lapply(unname(conditionals), frame_of), run = run,
     lengths = as.double(lengths(model$init, use.names = FALSE)),
     dims = unname(lapply(model$init, dim)),
+    names = unname(lapply(model$init, names)),
     steps = lapply(names(conditionals), function(block) {
       open_step(conditionals[[block]], model$steps[[block]], arguments)
     }),
@@ -249,6 +250,10 @@ block_fault_words <- function(fault, value, init, where, proposal) {
         number = "a log density that is not one number",
         "a log density that is NaN, or infinite for its own draw"
       )
+    ),
+    paste0(
+      "the elements of ", where, " must be in the order of `init`, ",
+      few_words(names(init)), ", not ", few_words(names(value))
     )
   )
 }

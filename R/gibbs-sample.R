@@ -25,8 +25,9 @@
 #'
 #' It must return finite numbers (double, integer or logical, the last two
 #' recorded as numbers) of the same length and dimensions as the block in
-#' `init`. Otherwise the chain stops with an error that names the block and the
-#' sweep. Integers stay integers in the state. For a block that is a plain
+#' `init`; elements with the names of `init` are in its order. Otherwise the
+#' chain stops with an error that names the block and the sweep. Integers stay
+#' integers in the state. For a block that is a plain
 #' vector a matrix of one row, as [sample_mvnorm()] returns it, or of one column
 #' is taken as a vector.
 #'

@@ -15,13 +15,16 @@
 #' [loo::psis()]; without the loo package the weights are used as they are, and
 #' `pareto_k` is `NA`.
 #'
-#' | Pareto k | the approximation |
-#' |---|---|
-#' | below 0.5 | good: the variance of the weights is finite |
-#' | 0.5 to 0.7 | usable: prefer corrected values |
-#' | above 0.7 | not good |
+#' | Pareto k | effective size of the draws | the approximation |
+#' |---|---|---|
+#' | below 0.5 | half of them or more | good: weights of finite variance |
+#' | 0.5 to 0.7 | a fifth to a half | usable: prefer corrected values |
+#' | above 0.7 | less than a fifth | not good |
 #'
-#' Above 0.7 use `correct = "importance"` and check R-hat and effective sample
+#' The worse of the two counts. A normal distribution that is much too wide has
+#' a small \eqn{k}, and few draws where the density is.
+#'
+#' If it is not good, use `correct = "importance"` and check R-hat and effective sample
 #' size, or use another sampler.
 #'
 #' @section Corrected values:
@@ -211,7 +214,9 @@ weigh_draws <- function(model, w, log_joint, call) {
     pareto_k = smoothed$pareto_k, ess = total^2 / sum(weight^2),
     draws = nrow(w),
     log_weights = smoothed$log_weights - largest - log(total),
-    verdict = importance_verdict(smoothed$pareto_k)
+    verdict = importance_verdict(
+      smoothed$pareto_k, total^2 / sum(weight^2) / nrow(w)
+    )
   )
 }
 
@@ -327,20 +332,22 @@ weighted_moments <- function(w, share) {
   )
 }
 
-importance_verdict <- function(pareto_k) {
+# share: the effective size as a share of the draws.
+importance_verdict <- function(pareto_k, share) {
   if (is.na(pareto_k)) {
     "unknown"
-  } else if (pareto_k < 0.5) {
-    "good"
-  } else if (pareto_k < 0.7) {
+  } else if (pareto_k >= 0.7 || share < 0.2) {
+    "not good"
+  } else if (pareto_k >= 0.5 || share < 0.5) {
     "usable"
   } else {
-    "not good"
+    "good"
   }
 }
 
-# One line for print() and summary().
-importance_line <- function(check) {
+# One line for print() and summary(). size: whether it names the effective size
+# where it is small.
+importance_line <- function(check, size = TRUE) {
   if (check$verdict == "unknown") {
     return("Importance check: k needs the loo package and 25 draws or more.")
   }
@@ -349,8 +356,12 @@ importance_line <- function(check) {
   } else {
     paste("Pareto k", format(round(check$pareto_k, 2), nsmall = 2))
   }
+  few <- size && check$ess < check$draws / 2
   paste0(
     "Importance check: ", k, ", ",
+    if (few) {
+      paste0("effective size ", floor(check$ess), " of ", check$draws, ", ")
+    },
     switch(check$verdict,
       good = "the approximation is good.",
       usable = "the approximation is usable; prefer corrected values.",
@@ -390,7 +401,7 @@ print.laplace_importance <- function(x, ...) {
   }
   e <- x$estimates
   write_lines(c(
-    importance_line(x),
+    importance_line(x, size = FALSE),
     paste0(
       "Effective size ", floor(x$ess), " of ", x$draws, " draws, ",
       floor(x$corrected_ess), " of ", 2 * x$draws, " for corrected values."

@@ -443,14 +443,15 @@ default_variances <- function(design, slopes, wide, call) {
 }
 
 # The coefficients of x and x^2 far from 0 are large and opposite where there is
-# a curvature. The default prior has a standard deviation for each alone.
+# a curvature, those of a group and its product with x where slopes differ. The
+# default prior has a standard deviation for each alone.
 say_near_columns <- function(names) {
   if (length(names) > 1L) {
     inform_gibbsite(
-      c(i = "Columns {.val {names}} are far from 0 and nearly collinear. The
-             default prior, which has a scale for each of them alone, allows
-             hardly any difference between them, such as a curvature.",
-        i = "Centre them; of a polynomial give {.code poly(x, 2)}."),
+      c(i = "Columns {.val {names}} are nearly collinear, because a predictor is
+             far from 0. The default prior, which has a scale for each of them
+             alone, allows hardly any curvature, or difference of slopes.",
+        i = "Centre the predictor; of a polynomial give {.code poly(x, 2)}."),
       class = "collinear"
     )
   }

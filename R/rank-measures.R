@@ -116,9 +116,7 @@ liked_pairs <- function(held_out, model, at_least, call) {
   user <- match_ids(asked$user, model$users)
   item <- match_ids(asked$item, model$items)
   unknown <- liked & (is.na(user) | is.na(item))
-  items <- length(model$items)
-  old <- liked & !unknown & pair_keys(user, item, items) %in%
-    pair_keys(model$data$user, model$data$item, items)
+  old <- liked & !unknown & pairs_in_data(model, user, item)
   say_left_out(unknown, "of users or items that the fit does not have")
   say_left_out(old, "in the data of the fit")
   use <- which(liked & !unknown & !old)

@@ -177,6 +177,13 @@ say_repeated <- function(ratings) {
 # One number for a pair of codes; exact below 2^53.
 pair_keys <- function(user, item, items) (user - 1) * as.double(items) + item
 
+# Which pairs of codes the data of a fit have; NA: an id that it does not have.
+pairs_in_data <- function(model, user, item) {
+  items <- length(model$items)
+  pair_keys(user, item, items) %in%
+    pair_keys(model$data$user, model$data$item, items)
+}
+
 # The user and item of a rating, in words: 'user "ann" and item "tea"'.
 pair_words <- function(parts, at) {
   id <- function(ids, code) quoted(id_words(ids)[[code]])

@@ -36,14 +36,16 @@ describe_design <- function(x, columns, found, call) {
   )
 }
 
-# The names of columns that are far from 0 and nearly a combination of other
-# such columns, as x and x^2 are where x is a year.
+# If a column is far from 0: the names of those that are nearly a combination of
+# other columns, and of the one that is most alike. Where x is a year they are x
+# and x^2, or the indicator of a group and its product with x.
 nearly_one <- function(x, columns, found) {
-  far <- which(found$sd > 0 & abs(found$mean) > 15 * found$sd)
-  if (length(far) < 2L || length(far) > 50L) {
+  any_far <- any(found$sd > 0 & abs(found$mean) > 15 * found$sd)
+  varying <- which(found$sd > 0)
+  if (!any_far || length(varying) < 2L || length(varying) > 50L) {
     return(character())
   }
-  values <- vapply(far, function(j) {
+  values <- vapply(varying, function(j) {
     (column_of(x, j) - found$mean[[j]]) / found$sd[[j]]
   }, numeric(nrow(x)))
   # of each column what those before it do not explain
@@ -54,7 +56,7 @@ nearly_one <- function(x, columns, found) {
   }
   alike <- abs(crossprod(values, values[, last[[1L]]]))
   alike[last[[1L]]] <- 0
-  columns[far[c(which.max(alike), last)]]
+  columns[varying[c(which.max(alike), last)]]
 }
 
 # The precision matrix of the coefficients has the squares of the columns, whose

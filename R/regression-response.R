@@ -439,6 +439,9 @@ binomial_quantiles <- function(share, trials, probs) {
   if (anyNA(share)) {
     return(rep(NA_real_, length(probs)))
   }
+  if (trials == 0) {
+    return(numeric(length(probs)))
+  }
   odds <- share / (1 - share)
   least_counts(
     trials * log1p(-share), -odds, (trials + 1) * odds, probs, trials,

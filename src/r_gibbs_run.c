@@ -85,6 +85,7 @@ static void unpack_functions(gibbs_model *m, SEXP data) {
   m->calls = list_of(data, "calls", m->blocks);
   m->frames = list_of(data, "frames", m->blocks);
   m->dims = list_of(data, "dims", m->blocks);
+  m->names = list_of(data, "names", m->blocks);
   m->run = args_element(data, "run");
   m->symbol = Rf_install("state");
   m->place = args_doubles(data, "place", 3);

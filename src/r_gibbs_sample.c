@@ -32,6 +32,21 @@ static SEXP as_vector(const gibbs_model *m, size_t block, SEXP value) {
   return value;
 }
 
+/* Whether an element has the name of another element of the block in `init`.
+ * Names that `init` does not have are labels of the user. */
+static int in_other_order(SEXP value, SEXP names) {
+  SEXP given = Rf_getAttrib(value, R_NamesSymbol);
+  if (TYPEOF(given) != STRSXP || TYPEOF(names) != STRSXP || given == names)
+    return 0;
+  const R_xlen_t length = XLENGTH(names);
+  for (R_xlen_t i = 0; i < length; i++)
+    if (STRING_ELT(given, i) != STRING_ELT(names, i))
+      for (R_xlen_t j = 0; j < length; j++)
+        if (STRING_ELT(given, i) == STRING_ELT(names, j))
+          return 1;
+  return 0;
+}
+
 static int all_finite(SEXP value) {
   const R_xlen_t length = XLENGTH(value);
   if (TYPEOF(value) == REALSXP) {
@@ -100,6 +115,8 @@ void gibbs_draw_block(gibbs_model *m, size_t block) {
   const gibbs_fault what = gibbs_value_fault(m, block, value);
   if (what != FAULT_NONE)
     gibbs_stop(m, what, value);
+  if (in_other_order(value, VECTOR_ELT(m->names, k)))
+    gibbs_stop(m, FAULT_ORDER, value);
   gibbs_check_generator(m);
   gibbs_set(m, gibbs_with(m, block, value));
   UNPROTECT(2);

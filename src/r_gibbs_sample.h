@@ -38,7 +38,8 @@ typedef enum {
   FAULT_GRADIENT,  /* a gradient that is not d finite numbers    */
   FAULT_DENSITY,   /* a log density that is NaN or +Inf: `value` */
                    /* is the point                               */
-  FAULT_PROPOSAL   /* a proposal of the user's                   */
+  FAULT_PROPOSAL,  /* a proposal of the user's                   */
+  FAULT_ORDER      /* names of `init` in another order           */
 } gibbs_fault;
 
 struct gibbs_step;
@@ -47,7 +48,7 @@ typedef struct {
   size_t blocks;
   SEXP calls, frames, run, symbol;
   const double *lengths;
-  SEXP dims;
+  SEXP dims, names;         /* of the blocks in `init` */
   struct gibbs_step **step; /* NULL for a block that is drawn */
   const int *kept;
   size_t n_kept;

@@ -64,3 +64,20 @@ test_that("one rating held back is scored like others", {
   expect_equal(row$lpd, again$lpd)
   expect_identical(row$coverage_99, again$coverage_99)
 })
+
+test_that("pairs that the fit has used are said not to be held out", {
+  made <- withr::with_seed(1, sim_bmf(12, 8, rank = 2, share = 0.5))
+  pairs <- made[1:5, 1:3]
+  run <- function(data) {
+    quietly(gibbs_bmf(
+      data, rank = 2, predict_at = pairs, draws = 20, burnin = 5, chains = 1,
+      seed = 1, progress = FALSE
+    ))
+  }
+  known <- run(made)
+  expect_message(held_out(known), "5 pairs of `predict_at` are in",
+                 class = "gibbsite_message_not_held_out")
+  expect_message(held_out(known, pairs[1, ]), "1 pair of `newdata` is in",
+                 class = "gibbsite_message_not_held_out")
+  expect_no_message(held_out(run(made[-(1:5), ])))
+})

@@ -996,3 +996,24 @@ test_that("labels of numbers in a block are their names in `init`", {
                    "v[1]", "v[2]")
   )
 })
+
+test_that("elements of a block are in the order of their names in `init`", {
+  run <- function(b, init = c(u = 0, v = 0)) {
+    quietly(gibbs_sample(
+      list(b = b), list(b = init), draws = 5, burnin = 0, chains = 1, seed = 1,
+      progress = FALSE
+    ))
+  }
+  expect_error(
+    run(function(state) c(v = stats::rnorm(1, 5), u = 0)),
+    "the order of `init`, u, v, not v, u",
+    class = "gibbsite_error_chain"
+  )
+  same <- run(function(state) c(u = 1, v = 2) + stats::rnorm(2))
+  for (names in list(NULL, c("a", "b"), c("u", "w"))) {
+    other <- run(function(state) {
+      stats::setNames(c(1, 2) + stats::rnorm(2), names)
+    })
+    expect_identical(as.matrix(other), as.matrix(same))
+  }
+})

@@ -821,3 +821,32 @@ test_that("another mode on the other side of the start is said", {
                       class = "gibbsite_warning_region")
   }
 })
+
+test_that("a normal that is much too wide is not a good approximation", {
+  wide <- quietly(laplace(
+    function(x) -abs(x)^3, c(a = 1), seed = 1, progress = FALSE
+  ))
+  check <- importance_check(wide)
+  expect_lt(check$pareto_k, 0.5)
+  expect_identical(check$verdict, "not good")
+  expect_output(print(check), "the\\s+approximation is not good")
+  expect_output(print(summary(wide)), "effective size [0-9]+ of 4000")
+  usable <- quietly(laplace(
+    function(x) -2 * abs(x)^2.5, c(a = 2), seed = 1, progress = FALSE
+  ))
+  expect_identical(importance_check(usable)$verdict, "usable")
+})
+
+test_that("a corrected log evidence of a handful of draws is a warning", {
+  flat <- quietly(laplace(
+    function(x) -x^4, c(a = 1), seed = 1, progress = FALSE
+  ))
+  expect_warning(log_evidence(flat, "importance"), "cannot be trusted",
+                 class = "gibbsite_warning_evidence")
+  normal <- quietly(laplace(
+    function(x) -x^2, c(a = 1), seed = 1, progress = FALSE
+  ))
+  found <- expect_no_warning(log_evidence(normal, "importance"))
+  expect_identical(attr(found, "draws"), 8000)
+  expect_gt(attr(found, "ess"), 3000)
+})

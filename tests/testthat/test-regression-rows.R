@@ -235,3 +235,17 @@ test_that("values of a formula that are no columns need not be in new data", {
   expect_error(predict(fits[[3]], d["x"]), "lacks the groups",
                class = "gibbsite_error_argument")
 })
+
+test_that("a row of 0 trials has 0 successes", {
+  b <- data.frame(d = 0:3, s = c(1, 4, 9, 0), n = c(20, 20, 20, 0))
+  fit <- quietly(gibbs_logistic(
+    cbind(s, n - s) ~ d, b, draws = 50, burnin = 5, chains = 1, seed = 1,
+    progress = FALSE
+  ))
+  found <- predict(fit, interval = "prediction")
+  expect_identical(unlist(found[4, ], use.names = FALSE), numeric(4))
+  expect_identical(
+    predict(fit, b[1:3, ], interval = "prediction", trials = 20),
+    found[1:3, ]
+  )
+})
