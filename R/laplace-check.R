@@ -332,8 +332,8 @@ weighted_moments <- function(w, share) {
   )
 }
 
-# share: the effective size as a share of the draws.
-importance_verdict <- function(pareto_k, share) {
+# share: the effective size as a share of the draws, 1 where it does not matter.
+importance_verdict <- function(pareto_k, share = 1) {
   if (is.na(pareto_k)) {
     "unknown"
   } else if (pareto_k >= 0.7 || share < 0.2) {
@@ -346,7 +346,7 @@ importance_verdict <- function(pareto_k, share) {
 }
 
 # One line for print() and summary(). size: whether it names the effective size
-# where it is small.
+# where the verdict is due to it.
 importance_line <- function(check, size = TRUE) {
   if (check$verdict == "unknown") {
     return("Importance check: k needs the loo package and 25 draws or more.")
@@ -356,7 +356,7 @@ importance_line <- function(check, size = TRUE) {
   } else {
     paste("Pareto k", format(round(check$pareto_k, 2), nsmall = 2))
   }
-  few <- size && check$ess < check$draws / 2
+  few <- size && check$verdict != importance_verdict(check$pareto_k)
   paste0(
     "Importance check: ", k, ", ",
     if (few) {
