@@ -79,5 +79,6 @@ test_that("pairs that the fit has used are said not to be held out", {
                  class = "gibbsite_message_not_held_out")
   expect_message(held_out(known, pairs[1, ]), "1 pair of `newdata` is in",
                  class = "gibbsite_message_not_held_out")
-  expect_no_message(held_out(run(made[-(1:5), ])))
+  other <- run(made[-(1:5), ])
+  expect_no_message(held_out(other), class = "gibbsite_message_not_held_out")
 })
