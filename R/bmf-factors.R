@@ -580,7 +580,7 @@ held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
   }
   check_some_held(pairs, call)
   check_values(pairs, model, call)
-  say_not_held(pairs, model, if (is.null(newdata)) "predict_at" else "newdata")
+  say_not_held(pairs, model, newdata)
   known <- list(model = model)
   latent <- map_latent(fit, pairs)
   mean <- predict(fit, stats::setNames(

@@ -176,10 +176,7 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
   pairs <- held_out_pairs(
     fit, newdata, call, list(u = user_features, v = item_features)
   )
-  say_not_held(
-    pairs, fit_part(fit, "model"),
-    if (is.null(newdata)) "predict_at" else "newdata"
-  )
+  say_not_held(pairs, fit_part(fit, "model"), newdata)
   kept <- kept_factors(fit, call = call)
   stand_ins <- draw_stand_ins(kept, pairs)
   mean <- if (is.null(newdata) && !is_latent(kept$model)) {
@@ -236,8 +233,10 @@ check_some_held <- function(pairs, call) {
   }
 }
 
-# The fit knows the ratings of pairs that are in its data. arg: where they are.
-say_not_held <- function(pairs, model, arg) {
+# The fit knows the ratings of pairs that are in its data. newdata: where they
+# are, NULL for `predict_at`.
+say_not_held <- function(pairs, model, newdata) {
+  arg <- if (is.null(newdata)) "predict_at" else "newdata"
   count <- sum(pairs_in_data(
     model, match_ids(pairs$ids$user, model$users),
     match_ids(pairs$ids$item, model$items)

@@ -65,8 +65,9 @@
 #'   `draws` and `ess`, the effective number of the weighted draws; after bridge
 #'   sampling `draws`, the number of draws compared with as many of the proposal
 #'   (with `"tempered"`, the draws of each replica), `ess`, their effective
-#'   number, and `rhat`, the largest R-hat, if it is above 1.05. `as.numeric()` gives
-#'   the number alone, and so does arithmetic other than the difference of two.
+#'   number, and `rhat`, the largest R-hat, if it is above 1.05.
+#'   `as.numeric()` gives the number alone, and so does arithmetic other than
+#'   the difference of two.
 #'   `as.data.frame()` gives a row with the columns `log_evidence` (of a
 #'   difference `log_bayes_factor`), `se`, `method`, `draws`, `ess` and `rhat`,
 #'   `NA` where there is none.
@@ -163,8 +164,8 @@ model_evidence.laplace_model <- function(model, fit, correct, call) {
   check <- importance_check(fit)
   if (isTRUE(check$corrected_k >= 0.7) || check$corrected_ess < 20) {
     warn_gibbsite(
-      c("The corrected log evidence cannot be trusted: Pareto k
-         {format(round(check$corrected_k, 2), nsmall = 2)}, effective size
+      c("The corrected log evidence cannot be trusted:
+         {pareto_words(check$corrected_k)}, effective size
          {floor(check$corrected_ess)} of {2 * check$draws} draws.",
         i = "The density is far from normal about its mode: sample it, and use
              {.fn log_evidence} of these draws."),

@@ -27,9 +27,8 @@
 #' recorded as numbers) of the same length and dimensions as the block in
 #' `init`; elements with the names of `init` are in its order. Otherwise the
 #' chain stops with an error that names the block and the sweep. Integers stay
-#' integers in the state. For a block that is a plain
-#' vector a matrix of one row, as [sample_mvnorm()] returns it, or of one column
-#' is taken as a vector.
+#' integers in the state. For a block that is a plain vector a matrix of one
+#' row, as [sample_mvnorm()] returns it, or of one column is taken as a vector.
 #'
 #' Each function gets its own copy of the list: changes to it have no effect
 #' outside the function, and a copy that a function keeps does not change. A

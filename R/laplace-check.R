@@ -24,8 +24,8 @@
 #' The worse of the two counts. A normal distribution that is much too wide has
 #' a small \eqn{k}, and few draws where the density is.
 #'
-#' If it is not good, use `correct = "importance"` and check R-hat and effective sample
-#' size, or use another sampler.
+#' If it is not good, use `correct = "importance"` and check R-hat and effective
+#' sample size, or use another sampler.
 #'
 #' @section Corrected values:
 #' Posterior means, standard deviations and the evidence are not computed from
@@ -210,13 +210,11 @@ weigh_draws <- function(model, w, log_joint, call) {
   largest <- max(smoothed$log_weights)
   weight <- exp(smoothed$log_weights - largest)
   total <- sum(weight)
+  ess <- total^2 / sum(weight^2)
   list(
-    pareto_k = smoothed$pareto_k, ess = total^2 / sum(weight^2),
-    draws = nrow(w),
+    pareto_k = smoothed$pareto_k, ess = ess, draws = nrow(w),
     log_weights = smoothed$log_weights - largest - log(total),
-    verdict = importance_verdict(
-      smoothed$pareto_k, total^2 / sum(weight^2) / nrow(w)
-    )
+    verdict = importance_verdict(smoothed$pareto_k, ess / nrow(w))
   )
 }
 
@@ -345,6 +343,8 @@ importance_verdict <- function(pareto_k, share = 1) {
   }
 }
 
+pareto_words <- function(k) paste("Pareto k", format(round(k, 2), nsmall = 2))
+
 # One line for print() and summary(). size: whether it names the effective size
 # where the verdict is due to it.
 importance_line <- function(check, size = TRUE) {
@@ -354,7 +354,7 @@ importance_line <- function(check, size = TRUE) {
   k <- if (check$pareto_k == -Inf) {
     "the density is normal"
   } else {
-    paste("Pareto k", format(round(check$pareto_k, 2), nsmall = 2))
+    pareto_words(check$pareto_k)
   }
   few <- size && check$verdict != importance_verdict(check$pareto_k)
   paste0(
@@ -383,7 +383,7 @@ correction_line <- function(check) {
     } else {
       "cannot be trusted"
     },
-    " (Pareto k ", format(round(k, 2), nsmall = 2), ")."
+    " (", pareto_words(k), ")."
   )
 }
 
