@@ -183,7 +183,7 @@ new_observations.count_response <- function(response, at, size, scale, tails) {
   if (any(square > 0)) {
     within <- within + colMeans(square * (own$mean^2 + own$sd^2))
   }
-  z <- if (!known) normal_points(nrow(at$mean))
+  z <- if (known) 0 else normal_points(nrow(at$mean))
   ends <- vapply(seq_len(ncol(at$mean)), function(i) {
     mean <- if (known) {
       own$mean[, i]
