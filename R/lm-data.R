@@ -148,7 +148,8 @@ decompose_design <- function(z, y) {
 lm_data <- function(frame, prior, design, keep) {
   used <- rows_used(frame)
   weights <- used_weights(frame, used)
-  x <- frame$x[used, design$slopes, drop = FALSE]
+  x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
+  x <- x[, design$slopes, drop = FALSE]
   y <- (frame$y - (frame$offset %||% 0))[used]
   intercept <- length(design$intercept) == 1L
   measured <- measure_response(y, weights, intercept)
@@ -195,7 +196,8 @@ lm_missing <- function(frame, design, prior) {
   if (length(rows) == 0L) {
     return(NULL)
   }
-  x <- unname(frame$x[rows, design$slopes, drop = FALSE]) -
+  x <- in_basis(unname(frame$x[rows, , drop = FALSE]), design$basis)
+  x <- x[, design$slopes, drop = FALSE] -
     rep(unname(design$mean), each = length(rows))
   offset <- (frame$offset %||% numeric(nrow(frame$x)))[rows]
   if (any(prior$slope_mean != 0)) {

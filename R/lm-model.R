@@ -31,8 +31,8 @@ lm_parts <- function(parts, prior, keep, call) {
   list(frame = frame, prior = prior, design = design)
 }
 
-# The columns of a design: list(columns, intercept, slopes), the last two their
-# positions.
+# The columns of a design: list(columns, intercept, slopes, basis), the second
+# and third their positions; basis: of centred_basis(), left out if NULL.
 lm_design <- function(frame, columns, type, keep, call) {
   x <- frame$x
   if (ncol(x) == 0L) {
@@ -63,7 +63,11 @@ lm_design <- function(frame, columns, type, keep, call) {
   # the column of that name is an intercept only if it is one
   intercept <- Filter(function(j) all(x[used, j] == 1), found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
-  list(columns = columns, intercept = intercept, slopes = slopes)
+  design <- list(columns = columns, intercept = intercept, slopes = slopes)
+  design$basis <- centred_basis(
+    frame$terms, frame$model, frame$contrasts, used, call
+  )
+  design
 }
 
 # The design with what measure_slopes() finds in the rows that a frame uses:
@@ -72,9 +76,10 @@ lm_design <- function(frame, columns, type, keep, call) {
 centred_design <- function(design, frame) {
   used <- rows_used(frame)
   weights <- used_weights(frame, used)
-  sd <- measure_columns(frame$x, as.double(used))$sd[design$slopes]
+  x <- in_basis(frame$x, design$basis)
+  sd <- measure_columns(x, as.double(used))$sd[design$slopes]
   found <- measure_slopes(
-    frame$x[used, design$slopes, drop = FALSE], weights, sd,
+    x[used, design$slopes, drop = FALSE], weights, sd,
     length(design$intercept) == 1L
   )
   design[names(found)] <- found
@@ -239,14 +244,16 @@ model_sweeps.lm_model <- function(model, state, n, control) {
   data <- c(model$data, list(gram = model$gram %||% lm_gram(model$data)))
   run <- .Call(C_lm_sweeps, data, state, n, control)
   by <- lm_prior_means(model)
-  if (any(by != 0)) {
+  basis <- model$layout$basis
+  if (any(by != 0) || !is.null(basis)) {
     at <- seq_along(by)
-    run$draws[, at] <- run$draws[, at] + rep(by, each = nrow(run$draws))
+    own <- run$draws[, at, drop = FALSE] + rep(by, each = nrow(run$draws))
+    run$draws[, at] <- of_basis(own, basis)
   }
   run
 }
 
-# The prior means of the coefficients, with alpha = 0.
+# The prior means of the coefficients of centred_basis(), with alpha = 0.
 lm_prior_means <- function(model) {
   design <- model$layout
   out <- numeric(length(design$columns))
@@ -312,7 +319,7 @@ model_labels.lm_model <- function(model) {
 
 # ---- The joint distribution -------------------------------------------------
 
-# With the coefficients `w` in the order of the columns.
+# With the coefficients `w` of centred_basis(), in the order of the columns.
 #' @exportS3Method
 draw_prior.lm_model <- function(model) {
   prior <- model$prior
@@ -343,7 +350,7 @@ draw_prior.lm_model <- function(model) {
   state
 }
 
-# The state with given parameters.
+# The state with given parameters; w: coefficients of centred_basis().
 state_at <- function(model, w, lambda, beta) {
   data <- model$data
   design <- model$layout
@@ -372,7 +379,7 @@ lm_coefficients <- function(model, state) {
   slopes <- u / data$scale + (model$prior$slope_mean %||% 0)
   w[design$slopes] <- slopes
   w[design$intercept] <- state$alpha - sum(slopes * data$mean)
-  w
+  drop(of_basis(t(w), design$basis))
 }
 
 # One response for each row.
@@ -448,19 +455,20 @@ lm_is_proper <- function(model) {
   length(model$layout$intercept) == 0L || is.finite(model$prior$intercept_sd)
 }
 
-# list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes less
-# their prior means, times their scales, points x slopes.
+# list(w, u, alpha, beta, lambda) of parameters in rows: u are the slopes of
+# centred_basis() less their prior means, times their scales, points x slopes.
 lm_point <- function(model, x) {
   design <- model$layout
   p <- length(model$coefficients)
   w <- x[, seq_len(p), drop = FALSE]
-  slopes <- w[, design$slopes, drop = FALSE]
+  own <- to_basis(w, design$basis)
+  slopes <- own[, design$slopes, drop = FALSE]
   centre <- lm_prior_means(model)[design$slopes]
   list(
     w = w, u = (slopes - rep(centre, each = nrow(x))) *
       rep(unname(model$prior$scale), each = nrow(x)),
     alpha = if (length(design$intercept) == 1L) {
-      w[, design$intercept] + drop(slopes %*% unname(design$mean))
+      own[, design$intercept] + drop(slopes %*% unname(design$mean))
     },
     beta = x[, p + 1L]^-2,
     lambda = if (model$prior$type == "nig") {

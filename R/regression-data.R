@@ -59,6 +59,74 @@ nearly_one <- function(x, columns, found) {
   columns[varying[c(which.max(alike), last)]]
 }
 
+# ---- centred variables -------------------------------------------------------
+
+# The prior of the coefficients is that of centred variables: with x and z
+# centred the coefficients of x, z and x:z are those at the means of the others.
+# The matrix M such that b = M c are the coefficients of X for those, c, of X M,
+# the columns in which each numeric variable of an interaction is less its mean
+# over the rows that are used. NULL without such interactions, or where the
+# centred columns are no combinations of those of X.
+centred_basis <- function(terms, frame, contrasts, used, call) {
+  factors <- attr(terms, "factors")
+  several <- attr(terms, "order") > 1L
+  if (is.null(frame) || !any(several)) {
+    return(NULL)
+  }
+  crossed <- which(rowSums(factors[, several, drop = FALSE] > 0) > 0)
+  frame_at <- match(all_term_variables(terms), names_of_terms(frame))[crossed]
+  numeric <- vapply(frame_at, function(at) {
+    v <- frame[[at]]
+    is.numeric(v) && is.null(dim(v)) && stats::sd(v[used]) > 0
+  }, NA)
+  crossed <- crossed[numeric]
+  frame_at <- frame_at[numeric]
+  if (length(crossed) == 0L) {
+    return(NULL)
+  }
+  mean <- vapply(frame_at, function(at) mean(frame[[at]][used]), 0)
+  sd <- vapply(frame_at, function(at) stats::sd(frame[[at]][used]), 0)
+  # the columns of (v - mean) / sd + by
+  columns_at <- function(by) {
+    frame[frame_at] <- Map(function(v, mean, sd) {
+      (as.double(v) - mean) / sd + by
+    }, frame[frame_at], mean, sd)
+    model_matrix(terms, frame, contrasts, call)
+  }
+  moved <- columns_at(1)
+  centred <- columns_at(0)
+  m <- qr.coef(qr(moved[used, , drop = FALSE]), centred[used, , drop = FALSE])
+  if (anyNA(m)) {
+    return(NULL)
+  }
+  away <- abs(centred - moved %*% m)[used, , drop = FALSE]
+  possible <- apply(away, 2L, max) < 1e-8 * apply(abs(centred), 2L, max)
+  m[, !possible] <- diag(ncol(m))[, !possible]
+  m[abs(m) < 1e-9] <- 0
+  # a shift by 1 has become one by the mean, in each variable that a column has
+  # and the other has not
+  holds <- cbind(FALSE, factors[crossed, , drop = FALSE] > 0)
+  holds <- holds[, attr(moved, "assign") + 1L, drop = FALSE]
+  for (v in seq_along(crossed)) {
+    lost <- outer(!holds[v, ], holds[v, ])
+    m <- m * mean[[v]]^lost
+  }
+  if (all(m == diag(ncol(m)))) NULL else m
+}
+
+# The names of the variables in a model frame as the terms write them.
+names_of_terms <- function(frame) all_term_variables(attr(frame, "terms"))
+
+# The columns of the centred variables, and coefficients in rows of these as
+# those of the data and back.  basis: of centred_basis()
+in_basis <- function(x, basis) if (is.null(basis)) x else x %*% basis
+
+of_basis <- function(b, basis) if (is.null(basis)) b else tcrossprod(b, basis)
+
+to_basis <- function(b, basis) {
+  if (is.null(basis)) b else t(solve(basis, t(b)))
+}
+
 # The precision matrix of the coefficients has the squares of the columns, whose
 # last digits are lost beside a large mean.
 check_far_columns <- function(columns, found, call) {

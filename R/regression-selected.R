@@ -135,11 +135,13 @@ horseshoe_shrinkage <- function(fit) {
   draws <- bind_chains(chain_matrices(fit))
   sigma <- draws[, match("sigma", model$columns)]
   tau <- draws[, match("tau", model$columns)]
+  x <- in_basis(frame$x, design$basis)
+  w <- to_basis(draws[, seq_along(design$columns), drop = FALSE], design$basis)
   kappa <- vapply(seq_along(design$slopes), function(j) {
     column <- design$slopes[[j]]
-    away <- column_of(frame$x, column)[used] - design$mean[[j]]
+    away <- x[used, column] - design$mean[[j]]
     a <- sum(v * away^2) / prior$scale[[j]]^2 * tau^2
-    effect <- prior$scale[[j]] * (draws[, column] - prior$slope_mean[[j]])
+    effect <- prior$scale[[j]] * (w[, column] - prior$slope_mean[[j]])
     mean(mean_shrinkage(a, (effect / (sigma * tau))^2 / 2))
   }, 0)
   stats::setNames(kappa, design$columns[design$slopes])

@@ -44,7 +44,7 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
   p <- ncol(fixed$x)
   log_weights <- sum(log(fixed$weights))
   common <- bar_fixed_effects(fixed$mean, fixed$precision)
-  list(
+  data <- list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(fixed$y)), known = 0,
     bars = unname(lapply(bars, function(bar) c(bar, common))),
@@ -60,6 +60,8 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
     centre = fixed$centre, intercept = fixed$intercept,
     log_weights = log_weights
   )
+  data$basis <- fixed$basis
+  data
 }
 
 # Fixed effects in the units of C as those of the data, in the columns of a
@@ -70,7 +72,7 @@ in_units_of_data <- function(data, b) {
   if (length(at) == 1L) {
     b[, at] <- b[, at] + data$centre - drop(b %*% data$middle)
   }
-  b
+  of_basis(b, data$basis)
 }
 
 coefficients_of_state <- function(model, state) {
@@ -425,13 +427,13 @@ lm_t_data <- function(frame, prior, design) {
   }
   middle <- numbers(0, design$mean, 0)
   unit <- numbers(1, prior$scale, 1)
-  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
-    rep(unit, each = sum(used))
+  x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
+  x <- (x - rep(middle, each = sum(used))) / rep(unit, each = sum(used))
   x[, at[design$constant]] <- 0
   fixed <- list(
     x = unname(x), y = y - centre, weights = weights, unit = unit,
     middle = middle, centre = centre, intercept = design$intercept,
-    mean = numbers(
+    basis = design$basis, mean = numbers(
       0, prior$slope_mean * prior$scale, prior$intercept_mean - centre
     ),
     precision = numbers(1, 1, prior$intercept_sd^-2)
