@@ -288,7 +288,12 @@ model_start.categories_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.categories_model <- function(model, state, n, control) {
-  .Call(C_hlm_categories_sweeps, model$data, state, n, control)
+  run <- .Call(C_hlm_categories_sweeps, model$data, state, n, control)
+  for (view in category_views(model)) {
+    own <- run$draws[, view$at, drop = FALSE]
+    run$draws[, view$at] <- rebase_draws(view$model, own)
+  }
+  run
 }
 
 #' @exportS3Method
@@ -305,10 +310,10 @@ model_check_init.categories_model <- function(model, init, where, call) {
     names(views) <- vapply(views, `[[`, "", "category")
     check_init_names(init$Sigma, names(views), arg, call)
     for (name in names(init$Sigma)) {
-      check_bar_covariances(
+      init$Sigma[[name]] <- check_bar_covariances(
         views[[name]]$model, list(Sigma = init$Sigma[[name]]),
         paste0(arg, "$", name), call
-      )
+      )$Sigma
     }
   }
   init
@@ -347,7 +352,7 @@ draw_prior.categories_model <- function(model) {
 # 1 x rows x (K - 1)
 categorical_eta <- function(model, state) {
   eta <- lapply(category_states(model, state), function(own) {
-    eta_of_state(model$frame, own)
+    eta_of_state(model, own)
   })
   array(unlist(eta), c(1L, length(eta[[1L]]), length(eta)))
 }

@@ -196,7 +196,7 @@ model_start.hlm_count_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.events_model <- function(model, state, n, control) {
-  .Call(C_hlm_count_sweeps, model$data, state, n, control)
+  with_bases(model, .Call(C_hlm_count_sweeps, model$data, state, n, control))
 }
 
 #' @exportS3Method
@@ -271,7 +271,7 @@ dispersion_of <- function(model, state) {
 
 #' @exportS3Method
 simulate_data.events_model <- function(model, state) {
-  eta <- matrix(eta_of_state(model$frame, state), 1L)
+  eta <- matrix(eta_of_state(model, state), 1L)
   drop(response_draw(
     model_response(model), eta, NULL, dispersion_of(model, state)
   ))
@@ -291,7 +291,7 @@ model_quantities.events_model <- function(model, state) {
   c(
     model_effects(model, state), dispersion = dispersion,
     log_lik = log_lik_of_state(
-      model, eta_of_state(model$frame, state), dispersion
+      model, eta_of_state(model, state), dispersion
     )
   )
 }

@@ -116,7 +116,9 @@ hlm_binomial_data <- function(frame, prior, design) {
     intercept_at = as.double(p),
     fixed_at = as.integer(match(design$bar, design$columns, 0L) - 1L),
     first = c(0L, cumsum(tabulate(frame$group[used], length(frame$levels)))),
-    bar = as.double(t(frame$z[rows, , drop = FALSE])),
+    bar = as.double(
+      t(in_basis(frame$z[rows, , drop = FALSE], design$bar_basis))
+    ),
     fixed = as.double(t(frame$x[rows, , drop = FALSE])),
     success = as.double(frame$success[rows]),
     total = as.double(frame$total[rows]),
@@ -136,7 +138,9 @@ model_start.hlm_binomial_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
-  .Call(C_hlm_latent_sweeps, one_bar_data(model$data), state, n, control)
+  with_bases(model, .Call(
+    C_hlm_latent_sweeps, one_bar_data(model$data), state, n, control
+  ))
 }
 
 # What C reads of a single bar, as core/hlm/hlm_latent.h describes.
@@ -278,5 +282,5 @@ model_start.hlm_crossed_binomial_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.hlm_crossed_binomial_model <- function(model, state, n, control) {
-  .Call(C_hlm_latent_sweeps, model$data, state, n, control)
+  with_bases(model, .Call(C_hlm_latent_sweeps, model$data, state, n, control))
 }

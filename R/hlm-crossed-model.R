@@ -121,10 +121,10 @@ hlm_crossed_data <- function(frame, priors, layout) {
   one <- bars[[1L]]
   p <- one$p
   # all deviations: rows x deviations, times the root of the weights
-  z <- lapply(frame$bars, function(bar) {
-    bar_matrix(root * bar$z[used, , drop = FALSE], bar$group[used],
-               length(bar$levels))
-  })
+  z <- Map(function(bar, design) {
+    own <- in_basis(bar$z[used, , drop = FALSE], design$bar_basis)
+    bar_matrix(root * own, bar$group[used], length(bar$levels))
+  }, frame$bars, layout)
   x <- unname(root * scaled_design(frame, layout[[1L]])$x)
   y <- root * ((frame$y - (frame$offset %||% 0))[used] - one$centre)
   cross <- lapply(seq_along(bars), function(f) {
@@ -231,7 +231,7 @@ nestings <- function(frame, layout) {
       parent <- a$group[used][first]
       nested <- all(parent[b$group[used]] == a$group[used])
       alike <- length(a$levels) == length(b$levels)
-      shared <- intersect(layout[[outer]]$bar, layout[[inner]]$bar)
+      shared <- shared_terms(layout[[outer]], layout[[inner]])
       if (!nested || length(shared) == 0L || (alike && outer > inner)) next
       # a level without rows is a group of its own
       parent[is.na(parent)] <- 1L
@@ -244,6 +244,17 @@ nestings <- function(frame, layout) {
     }
   }
   out
+}
+
+# The terms of two bars with the same column in C.
+shared_terms <- function(a, b) {
+  column <- function(design, term) {
+    own <- design$bar_basis[, term]
+    own[own != 0]
+  }
+  Filter(function(term) {
+    identical(column(a, term), column(b, term))
+  }, intersect(a$bar, b$bar))
 }
 
 # ---- Starting values and state ----------------------------------------------
@@ -279,7 +290,7 @@ model_start.hlm_crossed_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.hlm_crossed_model <- function(model, state, n, control) {
-  .Call(C_hlm_crossed_sweeps, model$data, state, n, control)
+  with_bases(model, .Call(C_hlm_crossed_sweeps, model$data, state, n, control))
 }
 
 #' @exportS3Method
@@ -303,7 +314,7 @@ check_bar_covariances <- function(model, init, where, call) {
     for (name in names(init$Sigma)) {
       init$Sigma[[name]] <- check_init_covariance(
         init$Sigma[[name]], model$data$bars[[match(name, known)]],
-        paste0(where, "$Sigma$", name), call
+        model$layout[[name]], paste0(where, "$Sigma$", name), call
       )
     }
   }
@@ -319,12 +330,15 @@ model_init_from_state.hlm_crossed_model <- function(model, state) {
   init
 }
 
-# Sigma of each bar.
+# Sigma of each bar, of the data's columns.
 crossed_covariances <- function(model, state) {
   q <- lengths(lapply(model$layout, `[[`, "bar"))
   factors <- split(state$factor, rep(seq_along(q), q^2))
-  stats::setNames(Map(function(factor, q) tcrossprod(matrix(factor, q)),
-                      factors, q), names(model$layout))
+  stats::setNames(Map(function(factor, design) {
+    covariance_of_basis(
+      tcrossprod(matrix(factor, length(design$bar))), design$bar_basis
+    )
+  }, factors, model$layout), names(model$layout))
 }
 
 # ---- Words -------------------------------------------------------------------
@@ -414,7 +428,9 @@ model_effects.hlm_crossed_model <- function(model, state) {
         if (!model$layout[[f]]$diagonal) stats::cov2cor(covariance)[lower]
       ), bar_columns(f, model$layout[[f]])),
       stats::setNames(
-        state$u[places[[f]][seq_len(q)]], indexed("u", f, seq_len(q), 1L)
+        of_basis(
+          t(state$u[places[[f]][seq_len(q)]]), model$layout[[f]]$bar_basis
+        ), indexed("u", f, seq_len(q), 1L)
       )
     )
   })
@@ -426,12 +442,7 @@ model_effects.hlm_crossed_model <- function(model, state) {
 #' @exportS3Method
 model_fold.hlm_crossed_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
-    used <- rows_used(rest)
-    # the prior of the intercept is at the means of the rows that are used
-    layout <- lapply(
-      bar_frames(rest), hlm_design, used, rest$weights[used], NULL
-    )
-    hlm_crossed_model_of(rest, model$priors, layout)
+    hlm_crossed_model_of(rest, model$priors, designs_again(model, rest))
   })
 }
 

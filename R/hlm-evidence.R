@@ -9,7 +9,7 @@ model_unbounded.hlm_model <- function(model, given, call) {
   own <- seq_len(coordinate_count(data$q, data$diagonal == 1))
   list(
     points = function(draws) {
-      d <- hlm_draws_in(model, draws)
+      d <- hlm_draws_in(model, rebase_draws(model, draws, back = TRUE))
       cbind(
         bar_coordinates(data, d), if (data$known == 0) -2 * log(d$sigma)
       )
@@ -85,6 +85,7 @@ model_unbounded.hlm_trials_model <- function(model, given, call) {
   before <- seq_len(p + max(unlist(own)))
   list(
     points = function(draws) {
+      draws <- rebase_draws(model, draws, back = TRUE)
       each <- bar_draws(model, draws)
       do.call(cbind, c(
         list(unname(draws[, seq_len(p), drop = FALSE])),
@@ -161,6 +162,7 @@ log_grouped_joint <- function(model, frame, b, at, v) {
   last <- 0
   for (f in seq_along(bars)) {
     of <- if (is.null(frame$bars)) frame else frame$bars[[f]]
+    of$z <- in_basis(of$z, bar_designs(model)[[f]]$bar_basis)
     own <- last + seq_len(bars[[f]]$q * bars[[f]]$groups)
     last <- last + length(own)
     eta <- eta + deviations_at(at[[f]]$factor, v[, own, drop = FALSE], of)
@@ -200,6 +202,7 @@ model_unbounded.hlm_crossed_model <- function(model, given, call) {
   before <- seq_len(max(unlist(own)))
   list(
     points = function(draws) {
+      draws <- rebase_draws(model, draws, back = TRUE)
       do.call(cbind, c(
         Map(bar_coordinates, data$bars, bar_draws(model, draws)),
         if (data$known == 0) list(-2 * unname(log(draws[, "sigma"])))

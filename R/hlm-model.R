@@ -21,7 +21,9 @@ hlm_parts <- function(frames, prior, call) {
   used <- rows_used(frame)
   check_any_used(used, call)
   weights <- used_weights(frame, used)
-  layout <- lapply(frames, hlm_design, used, weights, call)
+  layout <- lapply(
+    frames, normal_design, used, weights, prior$type, call
+  )
   measured <- measure_response(
     (frame$y - (frame$offset %||% 0))[used], weights,
     length(layout[[1L]]$intercept) == 1L
@@ -38,8 +40,11 @@ hlm_parts <- function(frames, prior, call) {
 
 # columns, intercept, slopes: of the fixed effects; mean, scale, constant: of
 # the slopes; bar: names of the bar's columns; reach: their default scales of a
-# deviation, for responses of standard deviation 1.
-hlm_design <- function(frame, used, weights, call) {
+# deviation, for responses of standard deviation 1; basis, bar_basis: of
+# centred_basis(), left out if NULL. fixed: whether the fixed effects have a
+# basis; centred: whether the bar has.
+hlm_design <- function(frame, used, weights, call, fixed = FALSE,
+                       centred = TRUE) {
   x <- frame$x
   z <- frame$z
   if (ncol(z) == 0L) {
@@ -56,21 +61,35 @@ hlm_design <- function(frame, used, weights, call) {
   )
   taken <- grep("^(sigma|log_lik)$|^(sd|cor|w)\\[", columns, value = TRUE)
   check_none_taken(taken, call)
+  bases <- list()
+  basis_of <- function(terms, names, all) {
+    out <- centred_basis(terms, frame$model, frame$contrasts, used, call, all)
+    if (!is.null(out)) dimnames(out) <- list(names, names)
+    out
+  }
+  if (fixed) bases$basis <- basis_of(frame$fixed_terms, columns, FALSE)
+  # independent effects are independent where the formula says
+  if (centred && !frame$diagonal) {
+    bases$bar_basis <- basis_of(frame$bar_terms, colnames(z), TRUE)
+  }
+  x <- in_basis(x, bases$basis)
+  z <- in_basis(z, bases$bar_basis)
+  own <- measure_columns(z, as.double(used))
   is_one <- function(m, at) Filter(function(j) all(m[used, j] == 1), at)
   intercept <- is_one(x, found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
   measures <- measure_slopes(
-    x[used, slopes, drop = FALSE], weights, found$sd[slopes],
-    length(intercept) == 1L
+    x[used, slopes, drop = FALSE], weights,
+    measure_columns(x, as.double(used))$sd[slopes], length(intercept) == 1L
   )
-  list(
+  c(list(
     columns = columns, intercept = intercept, slopes = slopes,
     mean = unname(measures$mean),
     scale = unname(ifelse(measures$constant, 1, measures$scale)),
     constant = unname(measures$constant), bar = colnames(z),
-    reach = bar_reach(z[used, , drop = FALSE], bar, is_one(z, bar$intercept)),
+    reach = bar_reach(z[used, , drop = FALSE], own, is_one(z, bar$intercept)),
     diagonal = frame$diagonal, known = frame$known
-  )
+  ), bases)
 }
 
 # A slope of the bar: 1 / its standard deviation (without an intercept: root
@@ -90,6 +109,24 @@ bar_reach <- function(z, found, intercept) {
     reach[intercept] <- sqrt(1 + sum((found$mean[others] / spread[others])^2))
   }
   unname(reach)
+}
+
+# That of normal and t responses. type: of the prior; one that is a Wishart
+# distribution is of the data's columns.
+normal_design <- function(frame, used, weights, type, call) {
+  hlm_design(
+    frame, used, weights, call, fixed = TRUE, centred = type == "half-t"
+  )
+}
+
+# Of the rows that are used of other data, since the prior of the coefficients
+# is at the means of these.
+designs_again <- function(model, frame) {
+  used <- rows_used(frame)
+  lapply(
+    bar_frames(frame), normal_design, used, used_weights(frame, used),
+    model$prior$type, NULL
+  )
 }
 
 hlm_model_of <- function(frame, prior, design, keep) {
@@ -169,7 +206,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   scaled_prior <- scaled_fixed_prior(prior, design, measured$centre)
   groups <- length(frame$levels)
   rows <- reduce(
-    unname(root * frame$z[used, , drop = FALSE]), unname(root * x),
+    unname(root * in_basis(frame$z[used, , drop = FALSE], design$bar_basis)),
+    unname(root * x),
     root * (y - measured$centre), frame$group[used], groups
   )
   spare <- length(y) - length(rows$response) - p
@@ -211,18 +249,21 @@ scaled_fixed_prior <- function(prior, design, centre) {
   list(mean = mean, precision = 1 / sd^2)
 }
 
-# list(x, unit, middle): the rows that are used of the fixed effects, in units
-# of their scales from their means.
+# list(x, unit, middle, basis): the rows that are used of the fixed effects, in
+# units of their scales from their means.
 scaled_design <- function(frame, design) {
   used <- rows_used(frame)
   unit <- rep(1, length(design$columns))
   unit[design$slopes] <- design$scale
   middle <- numeric(length(design$columns))
   middle[design$slopes] <- design$mean
-  x <- (frame$x[used, , drop = FALSE] - rep(middle, each = sum(used))) /
-    rep(unit, each = sum(used))
+  x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
+  x <- (x - rep(middle, each = sum(used))) / rep(unit, each = sum(used))
   x[, design$slopes[design$constant]] <- 0
-  list(x = x, unit = unit, middle = middle)
+  list(
+    x = x, unit = unit, middle = middle,
+    basis = design$basis
+  )
 }
 
 #' @exportS3Method
@@ -280,7 +321,7 @@ mean_weight_of <- function(data) exp(data$log_weights / data$n)
 
 #' @exportS3Method
 model_sweeps.hlm_model <- function(model, state, n, control) {
-  .Call(C_hlm_sweeps, model$data, state, n, control)
+  with_bases(model, .Call(C_hlm_sweeps, model$data, state, n, control))
 }
 
 #' @exportS3Method
@@ -289,7 +330,7 @@ model_check_init.hlm_model <- function(model, init, where, call) {
   check_init_noise(init, data, where, call)
   if (!is.null(init$Sigma)) {
     init[["Sigma"]] <- check_init_covariance(
-      init$Sigma, data, paste0(where, "$Sigma"), call
+      init$Sigma, data, model$layout, paste0(where, "$Sigma"), call
     )
   }
   init
@@ -301,8 +342,8 @@ check_init_noise <- function(init, data, where, call) {
   if (!is.null(init$sigma)) check_init_scales(init, "sigma", where, call)
 }
 
-# Sigma of one bar.
-check_init_covariance <- function(value, data, arg, call) {
+# Sigma of one bar, of the data's columns; that of the columns in C is returned.
+check_init_covariance <- function(value, data, design, arg, call) {
   check_init_shape(value, rep(data$q, 2L), arg, call)
   covariance <- check_spd_matrix(
     matrix(value, data$q), data$q, arg = arg, call = call
@@ -310,7 +351,10 @@ check_init_covariance <- function(value, data, arg, call) {
   if (data$diagonal == 1 && any(covariance[lower.tri(covariance)] != 0)) {
     abort_argument("`{arg}` must be diagonal.", call = call)
   }
-  covariance
+  if (is.null(design$bar_basis)) {
+    return(covariance)
+  }
+  covariance_of_basis(covariance, solve(design$bar_basis))
 }
 
 #' @exportS3Method
@@ -322,8 +366,11 @@ model_init_from_state.hlm_model <- function(model, state) {
   init
 }
 
+# Sigma of the data's columns.
 state_covariance <- function(model, state) {
-  tcrossprod(matrix(state$factor, model$data$q))
+  covariance_of_basis(
+    tcrossprod(matrix(state$factor, model$data$q)), model$layout$bar_basis
+  )
 }
 
 #' @exportS3Method
@@ -439,12 +486,13 @@ simulate_data.hlm_model <- function(model, state) {
 
 # o + x'b + z'u_j of each row; of several bars the sum over these.
 state_predictor <- function(model, state) {
-  frame <- model$frame
-  if (!is.null(frame$bars)) {
-    return(eta_of_state(frame, state))
-  }
-  u <- matrix(state$u, model$data$q)[, frame$group, drop = FALSE]
-  drop(frame$x %*% state$b) + colSums(t(frame$z) * u) + (frame$offset %||% 0)
+  eta_of_state(model, with_fixed_of_data(model, state))
+}
+
+# The state with the fixed effects of the data's columns.
+with_fixed_of_data <- function(model, state) {
+  state$b <- drop(of_basis(t(state$b), bar_designs(model)[[1L]]$basis))
+  state
 }
 
 # `data`: the responses, one for each row of the fit's data.
@@ -460,7 +508,7 @@ set_data.hlm_model <- function(model, data, call = rlang::caller_env()) {
 #' @exportS3Method
 model_quantities.hlm_model <- function(model, state) {
   c(
-    model_effects(model, state),
+    model_effects(model, with_fixed_of_data(model, state)),
     sigma = if (model$data$known == 0) 1 / sqrt(state$beta),
     log_lik = errors_log_lik(
       model$frame, state_predictor(model, state), state$beta
@@ -479,7 +527,10 @@ model_effects.hlm_model <- function(model, state) {
     if (model$data$diagonal == 0 && q > 1) {
       stats::setNames(correlation, correlation_names(q))
     },
-    stats::setNames(state$u[seq_len(q)], indexed("u", seq_len(q), 1L))
+    stats::setNames(
+      of_basis(t(state$u[seq_len(q)]), model$layout$bar_basis),
+      indexed("u", seq_len(q), 1L)
+    )
   )
 }
 
@@ -488,9 +539,7 @@ model_effects.hlm_model <- function(model, state) {
 #' @exportS3Method
 model_fold.hlm_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
-    used <- rows_used(rest)
-    # the prior of the intercept is at the means of the rows that are used
-    design <- hlm_design(rest, used, rest$weights[used], NULL)
+    design <- designs_again(model, rest)[[1L]]
     hlm_model_of(rest, model$prior, design, character())
   })
 }

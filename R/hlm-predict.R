@@ -72,14 +72,16 @@ hlm_deviations <- function(model, d, codes) {
   if (!is.null(d$u)) {
     mean[, known, ] <- d$u[, codes[known], ]
   } else if (any(known)) {
-    b <- t(d$b) * data$unit
+    own <- to_basis(d$b, model$layout$basis)
+    b <- t(own) * data$unit
     at <- data$intercept_at + 1
     if (at <= data$p) {
-      b[at, ] <- d$b[, at] - data$centre +
-        drop(d$b[, -at, drop = FALSE] %*% data$column_mean[-at])
+      b[at, ] <- own[, at] - data$centre +
+        drop(own[, -at, drop = FALSE] %*% data$column_mean[-at])
     }
+    rows <- groups_of_data(data, codes[known], model$layout$bar_basis)
     found <- .Call(
-      C_hlm_conditionals, groups_of_data(data, codes[known]), as.double(b),
+      C_hlm_conditionals, rows, as.double(b),
       as.double(d$factor), 1 / d$sigma^2
     )
     mean[, known, ] <- found$mean
@@ -91,12 +93,13 @@ hlm_deviations <- function(model, d, codes) {
   list(mean = mean, root = root)
 }
 
-# The data of some groups.
-groups_of_data <- function(data, codes) {
+# The data of some groups, with the data's columns of the bar.
+groups_of_data <- function(data, codes, basis) {
   count <- diff(data$start)[codes]
   rows <- sequence(count, data$start[codes] + 1L)
   n <- length(data$response)
-  data$bar <- as.double(matrix(data$bar, data$q, n)[, rows])
+  bar <- matrix(data$bar, data$q, n)[, rows, drop = FALSE]
+  data$bar <- as.double(if (is.null(basis)) bar else solve(t(basis), bar))
   data$fixed <- as.double(matrix(data$fixed, data$p, n)[, rows])
   data$response <- data$response[rows]
   data$start <- as.integer(c(0, cumsum(count)))

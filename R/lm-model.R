@@ -31,8 +31,8 @@ lm_parts <- function(parts, prior, keep, call) {
   list(frame = frame, prior = prior, design = design)
 }
 
-# The columns of a design: list(columns, intercept, slopes, basis), the second
-# and third their positions; basis: of centred_basis(), left out if NULL.
+# The columns of a design: list(columns, intercept, slopes), the last two their
+# positions.
 lm_design <- function(frame, columns, type, keep, call) {
   x <- frame$x
   if (ncol(x) == 0L) {
@@ -63,19 +63,18 @@ lm_design <- function(frame, columns, type, keep, call) {
   # the column of that name is an intercept only if it is one
   intercept <- Filter(function(j) all(x[used, j] == 1), found$intercept)
   slopes <- setdiff(seq_along(columns), intercept)
-  design <- list(columns = columns, intercept = intercept, slopes = slopes)
-  design$basis <- centred_basis(
-    frame$terms, frame$model, frame$contrasts, used, call
-  )
-  design
+  list(columns = columns, intercept = intercept, slopes = slopes)
 }
 
-# The design with what measure_slopes() finds in the rows that a frame uses:
-# with other rows it is another, since a sweep takes the slopes' columns to be
-# orthogonal to the intercept.
+# The design with what centred_basis() (left out if NULL) and measure_slopes()
+# find in the rows that a frame uses: with other rows it is another, since a
+# sweep takes the slopes' columns to be orthogonal to the intercept.
 centred_design <- function(design, frame) {
   used <- rows_used(frame)
   weights <- used_weights(frame, used)
+  design$basis <- centred_basis(
+    frame$terms, frame$model, frame$contrasts, used, NULL
+  )
   x <- in_basis(frame$x, design$basis)
   sd <- measure_columns(x, as.double(used))$sd[design$slopes]
   found <- measure_slopes(

@@ -180,7 +180,7 @@ share_thresholds <- function(response) {
 
 #' @exportS3Method
 model_sweeps.ordered_model <- function(model, state, n, control) {
-  .Call(C_hlm_latent_sweeps, model$data, state, n, control)
+  with_bases(model, .Call(C_hlm_latent_sweeps, model$data, state, n, control))
 }
 
 #' @exportS3Method
@@ -238,7 +238,7 @@ draw_prior.ordered_model <- function(model) {
 }
 
 ordinal_eta <- function(model, state) {
-  eta_of_state(model$frame, own_state(state))
+  eta_of_state(model, own_state(state))
 }
 
 #' @exportS3Method

@@ -121,7 +121,7 @@ bar_fixed_effects <- function(mean, precision) {
 bar_groups <- function(bar, design, rows, df, scale, half_t = TRUE) {
   group <- bar$group[rows]
   groups <- length(bar$levels)
-  z <- unname(bar$z[rows, , drop = FALSE])
+  z <- unname(in_basis(bar$z[rows, , drop = FALSE], design$bar_basis))
   list(
     q = as.double(ncol(z)), groups = as.double(groups),
     diagonal = as.double(design$diagonal), half_t = as.double(half_t),

@@ -512,7 +512,7 @@ dispersion_note <- function(fit, advice) {
     return(NULL)
   }
   # a matrix of one draw
-  eta <- as.matrix(eta_of_state(frame, list(b = colMeans(
+  eta <- as.matrix(eta_of_state(model, list(b = colMeans(
     coefficient_draws(fit)
   ))))
   variance <- response_variance(response, eta, NULL)

@@ -462,14 +462,18 @@ fold_of_rows <- function(model, held, by, train_of) {
 
 # ---- The linear predictor ---------------------------------------------------
 
-# o + x'b + sum z'u of each row of a frame.
-eta_of_state <- function(frame, state) {
+# o + x'b + sum z'u of each row of the data; b: of the data's columns.
+eta_of_state <- function(model, state) {
+  frame <- model$frame
   eta <- drop(frame$x %*% state$b) + (frame$offset %||% 0)
   first <- 0
-  for (bar in frame$bars %||% if (!is.null(frame$z)) list(frame)) {
-    size <- ncol(bar$z) * length(bar$levels)
-    u <- matrix(state$u[first + seq_len(size)], ncol(bar$z))
-    eta <- eta + colSums(t(bar$z) * u[, bar$group, drop = FALSE])
+  bars <- frame$bars %||% if (!is.null(frame$z)) list(frame)
+  for (f in seq_along(bars)) {
+    bar <- bars[[f]]
+    z <- in_basis(bar$z, bar_designs(model)[[f]]$bar_basis)
+    size <- ncol(z) * length(bar$levels)
+    u <- matrix(state$u[first + seq_len(size)], ncol(z))
+    eta <- eta + colSums(t(z) * u[, bar$group, drop = FALSE])
     first <- first + size
   }
   eta

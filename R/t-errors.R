@@ -140,7 +140,9 @@ model_sweeps.t_errors_model <- function(model, state, n, control) {
   if (length(run$draws) > 0L) {
     at <- seq_len(data$p)
     run$draws[, at] <- in_units_of_data(data, run$draws[, at, drop = FALSE])
-    run$draws <- model_stored_draws(model, run$draws)
+    run$draws <- model_stored_draws(
+      model, rebase_draws(model, run$draws, fixed = NULL, means = FALSE)
+    )
   }
   run
 }
@@ -217,7 +219,7 @@ draw_prior.t_errors_model <- function(model) {
 
 t_eta <- function(model, state) {
   state$b <- coefficients_of_state(model, state)
-  eta_of_state(model$frame, state)
+  eta_of_state(model, state)
 }
 
 # One response for each row.
@@ -632,24 +634,14 @@ hlm_t_model_again <- function(model, frame, layout) {
 # methods of its own.
 #' @exportS3Method
 set_data.t_errors_model <- function(model, data, call = rlang::caller_env()) {
-  layout <- if (inherits(model, "hlm_crossed_model")) {
-    model$layout
-  } else {
-    list(model$layout)
-  }
   with_responses(model, data, "hierarchical regression", function(frame, ...) {
-    hlm_t_model_again(model, frame, layout)
+    hlm_t_model_again(model, frame, bar_designs(model))
   }, call)
 }
 
 #' @exportS3Method
 model_fold.t_errors_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
-    used <- rows_used(rest)
-    # the prior of the intercept is at the means of the rows that are used
-    layout <- lapply(
-      bar_frames(rest), hlm_design, used, rest$weights[used], NULL
-    )
-    hlm_t_model_again(model, rest, layout)
+    hlm_t_model_again(model, rest, designs_again(model, rest))
   })
 }

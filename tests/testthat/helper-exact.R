@@ -175,7 +175,29 @@ model_of_call <- function(call, env) {
 
 # The draws of the core and of twin(model, state, n, wrong), on the same random
 # numbers.
+# The model of the columns in C: its frame has those of centred variables.
+without_bases <- function(model) {
+  designs <- gibbsite:::bar_designs(model)
+  if (length(designs) == 0L) {
+    return(model)
+  }
+  model$frame$x <- gibbsite:::in_basis(model$frame$x, designs[[1L]]$basis)
+  several <- is.list(model$levels)
+  for (f in seq_along(designs)) {
+    centred <- function(z) gibbsite:::in_basis(z, designs[[f]]$bar_basis)
+    if (several) {
+      model$frame$bars[[f]]$z <- centred(model$frame$bars[[f]]$z)
+    } else {
+      model$frame$z <- centred(model$frame$z)
+    }
+    designs[[f]][c("basis", "bar_basis")] <- NULL
+  }
+  model$layout <- if (several) designs else designs[[1L]]
+  model
+}
+
 draws_of_both <- function(twin, model, wrong = "", n) {
+  model <- without_bases(model)
   state <- withr::with_seed(2, gibbsite:::model_start(model, NULL))
   control <- list(burnin = 0, thin = 1, threads = 1)
   list(

@@ -42,7 +42,7 @@ smallest_p <- function(check) smallest_adjusted(summary(check))
 # sweeps of a case's model on the same random numbers, relative to numbers above
 # one. NA for samplers that are written in R themselves.
 difference_from_twin <- function(case, sweeps = 10) {
-  model <- gibbsite:::fit_part(fit_of_case(case), "model")
+  model <- without_bases(gibbsite:::fit_part(fit_of_case(case), "model"))
   twin <- twin_numbers(model)
   if (is.null(twin)) {
     return(NA_real_)
