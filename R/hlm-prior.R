@@ -30,6 +30,15 @@
 #' where \eqn{b_k}{b_k} are the slopes and \eqn{\alpha}{alpha} is the value of
 #' the fixed part at the predictors' (weighted) means.
 #'
+#' Numeric variables are centred in this prior, so that it does not depend on
+#' where they have their 0. With `"half-t"` \eqn{\Sigma} is the covariance of the
+#' deviations where each numeric variable of the bar is at its mean: in `(year |
+#' subject)` the first \eqn{A_k} is that of the deviations in the mean year. In
+#' an interaction of the fixed effects, `x * z`, the slope of `x` is that at the
+#' mean of `z`. The draws are those of the formula's coefficients. A bar with
+#' `||` is independent where the formula says, and `"inverse-wishart"` is a prior
+#' of the formula's deviations: their variables are not centred.
+#'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' is weak in any units, and [prior_summary()] shows the values used. With
 #' \eqn{S^2}{S^2} the weighted variance of the responses (less the offset), with
@@ -40,8 +49,8 @@
 #'   diagonal).
 #' * `scale`: \eqn{A_k = S/s_k}{A_k = S/s_k} for a slope. For the intercept it
 #'   is \eqn{S \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{S sqrt(1 + sum_k (mean_k /
-#'   s_k)^2)}, which is \eqn{S} if the predictors before the bar have mean 0: it
-#'   is larger for an intercept far from the data. For `"inverse-wishart"`
+#'   s_k)^2)} with the means of the columns that are not centred, which is
+#'   \eqn{S} if there are none. For `"inverse-wishart"`
 #'   \eqn{S_0} is diagonal with the squares of these.
 #' * `nu0`, `sigma0`: 0.002 and \eqn{S} (times the root of the mean weight).
 #' * `slope_mean`, `slope_sd`: 0 and \eqn{10 S/s_k}{10 S/s_k};

@@ -55,6 +55,12 @@
 #' \eqn{t_j}{t_j} itself, `slope_scale` a factor of its default: 2 is a prior
 #' twice as wide. [prior_summary()] shows \eqn{t_j}{t_j} as `slope sd`.
 #'
+#' In an interaction, `x * z`, numeric variables are centred: \eqn{w_j}{w_j} of
+#' `x` is its slope at the mean of `z`, and \eqn{s_j}{s_j} of `x:z` is the
+#' standard deviation of the product of the centred variables. So the prior does
+#' not depend on where a predictor has its 0. The draws are those of the
+#' formula's coefficients.
+#'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' has the same meaning in any units, and [prior_summary()] shows the values
 #' used. The prior shrinks all slopes towards zero by an amount that the data

@@ -57,7 +57,10 @@
 #' * `group_scale`: \eqn{A_k = 2.5/s_k}{A_k = 2.5/s_k} for a slope, with
 #'   \eqn{s_k} the standard deviation of the column. For the intercept it is
 #'   \eqn{2.5 \sqrt{1 + \sum_k (\bar z_k/s_k)^2}}{2.5 sqrt(1 + sum_k (mean_k /
-#'   s_k)^2)}.
+#'   s_k)^2)} with the means of the columns that are not centred.
+#'
+#' \eqn{\Sigma}{Sigma} is the covariance of the deviations where each numeric
+#' variable of the bar is at its mean, as in [hlm_prior()].
 #'
 #' @param slope_variance `NULL`, or the prior variance in squared units of the
 #'   coefficients: one positive number for every coefficient but the intercept;

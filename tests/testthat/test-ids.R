@@ -123,7 +123,7 @@ test_that("columns of different terms with one name are different columns", {
   # "abc" before the bar is not the fixed effect "abc"
   fit <- brief(gibbs_hlm, y ~ a + (ab | g), data)
   apart <- brief(
-    gibbs_hlm, y ~ a + (z | g), transform(data, z = as.integer(ab == "c"))
+    gibbs_hlm, y ~ a + (z | g), transform(data, z = ab == "c")
   )
   expect_equal(
     unname(as.matrix(coef(fit)$g)), unname(as.matrix(coef(apart)$g))
