@@ -516,7 +516,7 @@ predict.bmf_map <- function(object, newdata = NULL,
   level <- check_level(level)
   model <- object$model
   pairs <- bmf_pairs(
-    model, newdata, call, list(u = user_features, v = item_features)
+    model, newdata, call, list(u = user_features, v = item_features), FALSE
   )
   latent <- map_latent(object, pairs)
   half <- stats::qnorm((1 + level) / 2) * latent$sd

@@ -173,8 +173,8 @@ inner <- function(model, u, v) {
 # know), the ids as given, value (or NULL), and `unknown`: whose factors come
 # from the prior, "none", "user", "item" or "both". given: list(u, v), tables of
 # features of ids that the fit does not know; `place` and `x` are then those of
-# new_features().
-bmf_pairs <- function(model, newdata, call, given = NULL) {
+# new_features(). values: whether the ratings are needed.
+bmf_pairs <- function(model, newdata, call, given = NULL, values = TRUE) {
   if (is.null(newdata)) {
     check_no_features(given, call)
     if (is.null(model$data)) {
@@ -185,7 +185,7 @@ bmf_pairs <- function(model, newdata, call, given = NULL) {
     ids <- list(user = model$users[user], item = model$items[item])
     value <- model$data$value
   } else {
-    ids <- pair_columns(newdata, model, "newdata", call)
+    ids <- pair_columns(newdata, model, "newdata", call, values)
     user <- match_ids(ids$user, model$users)
     item <- match_ids(ids$item, model$items)
     value <- ids$value

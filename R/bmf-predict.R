@@ -128,7 +128,7 @@ predict.gibbs_bmf <- function(object, newdata = NULL,
   model <- fit_part(object, "model")
   check_has_probabilities(model, type, call)
   pairs <- bmf_pairs(
-    model, newdata, call, list(u = user_features, v = item_features)
+    model, newdata, call, list(u = user_features, v = item_features), FALSE
   )
   kept <- kept_factors(object, ndraws, call)
   switch(type,
@@ -415,7 +415,7 @@ posterior_predict.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL,
   check_re_formula(re_formula, call)
   pairs <- bmf_pairs(
     fit_part(object, "model"), newdata, call,
-    list(u = user_features, v = item_features)
+    list(u = user_features, v = item_features), FALSE
   )
   kept <- kept_factors(object, ndraws, call)
   rating_draws(kept, predictor_draws(kept, pairs, call))
@@ -433,7 +433,7 @@ posterior_epred.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL,
   check_re_formula(re_formula, call)
   pairs <- bmf_pairs(
     fit_part(object, "model"), newdata, call,
-    list(u = user_features, v = item_features)
+    list(u = user_features, v = item_features), FALSE
   )
   predict_draws(kept_factors(object, ndraws, call), pairs, call)
 }
@@ -448,7 +448,9 @@ posterior_linpred.gibbs_bmf <- function(object, transform = FALSE,
   check_unlocked(call)
   transform <- check_flag(transform)
   check_re_formula(re_formula, call)
-  pairs <- bmf_pairs(fit_part(object, "model"), newdata, call)
+  pairs <- bmf_pairs(
+    fit_part(object, "model"), newdata, call, values = FALSE
+  )
   kept <- kept_factors(object, ndraws, call)
   (if (transform) predict_draws else predictor_draws)(kept, pairs, call)
 }
@@ -474,9 +476,7 @@ log_lik.gibbs_bmf <- function(object, newdata = NULL, ndraws = NULL, ...,
 
 check_has_values <- function(pairs, model, arg, call) {
   if (is.null(pairs$value)) {
-    lacking <- or_words(quoted(unique(c(
-      model$names[[3]], usual_columns$value
-    ))))
+    lacking <- wanted_columns(model$names[[3]], "value")
     abort_argument(
       "{.arg {arg}} must have the ratings: there is no column {lacking}.",
       call = call, class = "column"

@@ -66,11 +66,26 @@ append_ids <- function(ids, asked) {
   c(id_words(ids), id_words(extra))
 }
 
+# The term of a formula that has this name, or NULL for a column.
+column_term <- function(name) {
+  term <- tryCatch(str2lang(name), error = function(cnd) NULL)
+  if (is.call(term)) term
+}
+
+# The columns in which a fit finds what it calls `name`, in words.
+wanted_columns <- function(name, role) {
+  term <- column_term(name)
+  or_words(quoted(unique(c(
+    name, if (is.null(term)) usual_columns[[role]] else all.vars(term)
+  ))))
+}
+
 # The user, item and (if there) value columns of pairs given by a user: by the
-# names of the ratings' columns, otherwise by the usual names. known: the
-# ratings or the model, with the names of the columns and the levels of the
-# ratings.
-pair_columns <- function(x, known, arg, call) {
+# names of the ratings' columns, otherwise by the usual names; a term of the
+# fit's formula, such as log(value), is evaluated. known: the ratings or the
+# model, with the names of the columns and the levels of the ratings. values:
+# whether the ratings are needed.
+pair_columns <- function(x, known, arg, call, values = TRUE) {
   if (!is.data.frame(x)) {
     abort_expected(
       x, "a data frame of users and items", arg == "predict_at", arg, call
@@ -78,15 +93,20 @@ pair_columns <- function(x, known, arg, call) {
   }
   check_data_frame(x, arg, call)
   column <- function(role, which) {
-    wanted <- c(known$names[[which]], usual_columns[[role]])
-    found <- intersect(wanted, names(x))
+    own <- known$names[[which]]
+    term <- column_term(own)
+    found <- intersect(c(own, if (is.null(term)) usual_columns[[role]]),
+                       names(x))
     if (length(found) > 0) {
       return(x[[found[[1]]]])
+    }
+    if (!is.null(term) && all(all.vars(term) %in% names(x))) {
+      return(eval(term, x, globalenv()))
     }
     if (role == "value") {
       return(NULL)
     }
-    lacking <- or_words(quoted(unique(wanted)))
+    lacking <- wanted_columns(own, role)
     abort_argument(
       "{.arg {arg}} must have a column for the {role}: there is no column
        {lacking}.",
@@ -95,13 +115,16 @@ pair_columns <- function(x, known, arg, call) {
   }
   asked <- list(
     user = column("user", 1L), item = column("item", 2L),
-    value = column("value", 3L)
+    value = if (values) column("value", 3L)
   )
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
     # with levels the ratings go by them
-    likes <- identical(known$response$link, "probit") && is.null(known$levels)
+    likes <- is.null(known$levels) && (
+      identical(known$response$link, "probit") ||
+        inherits(known, "pmf_model") && is.logical(asked$value)
+    )
     asked$value <- check_rating_column(
       if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
       arg, call, known

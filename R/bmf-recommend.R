@@ -624,7 +624,7 @@ predict.bmf_fold <- function(object, newdata, type = c("mean", "draws"),
   level <- check_level(level)
   kept <- object$kept
   model <- kept$model
-  ids <- pair_columns(newdata, model, "newdata", call)
+  ids <- pair_columns(newdata, model, "newdata", call, FALSE)
   user <- folded_users(ids$user, object, call)
   item <- match_ids(ids$item, model$items)
   pairs <- list(user = user, item = item, ids = ids[c("user", "item")])

@@ -320,6 +320,19 @@ model_unbounded.gibbs_sample_model <- function(model, given, call) {
   list(
     points = function(draws) {
       values <- draws[, columns, drop = FALSE]
+      whole <- columns[apply(values, 2L, function(v) {
+        all(v == round(v)) && any(v != v[[1L]])
+      })]
+      if (length(whole) > 0L) {
+        abort_argument(
+          c("The parameters of {.arg fit} must be continuous: every draw of
+             {.val {whole}} is a whole number.",
+            i = "Integrate {cli::qty(whole)}{?it/them} out: sum the joint
+                 density over {?its/their} values in {.arg log_density}, and fit
+                 the others alone."),
+          call = call, class = "no_evidence"
+        )
+      }
       outside <- rowSums(t(t(values) <= bounds$lower) |
                            t(t(values) >= bounds$upper)) > 0
       if (any(outside)) {

@@ -110,7 +110,8 @@ in_units <- function(shown, units, of, odds) {
   change <- if (odds) "odds ratio" else paste("change in", of)
   words <- c(
     sd = "per standard deviation", unit = "per unit",
-    level = "against the reference level", value = "intercept"
+    level = "against the reference level", contrast = "per unit of a contrast",
+    value = if (any(units$words == "(Intercept)")) "intercept" else "mean"
   )
   kinds <- intersect(names(words), units$per)
   if (length(kinds) == 1L) {
@@ -299,10 +300,20 @@ needs_own_scales <- function(shown) {
 # The units of coefficients in a plot: list(factor, per). With per = "sd"
 # columns with more than two values, but not those of factors, are shown per
 # standard deviation; others, and all if the design x is not there, per unit;
-# contrasts of factors are of a "level", the intercept is a "value". columns:
-# the names of x; design: of the model.
+# indicators of factors are of a "level", other contrasts of a "contrast"; the
+# intercept, and the levels of a factor without one, are a "value". columns: the
+# names of x; design: of the model.
 column_units <- function(x, chosen, columns, per, design) {
   levels <- of_factors(chosen, design)
+  coded <- names(Filter(function(contrast) {
+    !is_plain_string(contrast) ||
+      !contrast %in% c("contr.treatment", "contr.SAS")
+  }, design$contrasts))
+  contrasts <- levels & vapply(strsplit(chosen, ":", TRUE), function(parts) {
+    any(vapply(coded, function(name) any(startsWith(parts, name)), NA))
+  }, NA)
+  values <- levels & !grepl(":", chosen, fixed = TRUE) &
+    !"(Intercept)" %in% columns
   many <- !levels &
     vapply(match(chosen, columns), function(j) {
       per == "sd" && !is.null(x) && length(unique(column_of(x, j))) > 2L
@@ -312,7 +323,8 @@ column_units <- function(x, chosen, columns, per, design) {
     stats::sd(column_of(x, j))
   }, 0)
   per <- ifelse(many, "sd", ifelse(levels, "level", "unit"))
-  per[chosen == "(Intercept)"] <- "value"
+  per[contrasts] <- "contrast"
+  per[values | chosen == "(Intercept)"] <- "value"
   list(factor = factor, per = per)
 }
 

@@ -60,7 +60,7 @@ predict.gibbs_pmf <- function(object, newdata = NULL,
   interval <- check_interval(interval, call)
   level <- check_level(level)
   model <- fit_part(object, "model")
-  pairs <- pmf_pairs(model, newdata, call)
+  pairs <- pmf_pairs(model, newdata, call, FALSE)
   out <- predict_counts(
     kept_factors(object, ndraws, call), pairs, interval, level, linear_draws
   )
@@ -115,8 +115,8 @@ poisson_mixture_quantile <- function(mean, p) {
 }
 
 # Pairs of known users and items, as bmf_pairs() has them.
-pmf_pairs <- function(model, newdata, call) {
-  pairs <- bmf_pairs(model, newdata, call)
+pmf_pairs <- function(model, newdata, call, values = TRUE) {
+  pairs <- bmf_pairs(model, newdata, call, values = values)
   for (side in c("user", "item")) {
     lost <- is.na(pairs[[side]])
     if (any(lost)) {
@@ -145,7 +145,7 @@ posterior_epred.gibbs_pmf <- function(object, newdata = NULL, ndraws = NULL,
                                       ...) {
   call <- rlang::current_env()
   check_no_more(...)
-  pairs <- pmf_pairs(fit_part(object, "model"), newdata, call)
+  pairs <- pmf_pairs(fit_part(object, "model"), newdata, call, FALSE)
   kept <- kept_factors(object, ndraws, call)
   check_pairs_size(kept, pairs, call)
   linear_draws(kept, pairs$user, pairs$item)
@@ -346,7 +346,7 @@ predict.pmf_fold <- function(object, newdata,
   interval <- check_interval(interval, call)
   level <- check_level(level)
   model <- object$kept$model
-  ids <- pair_columns(newdata, model, "newdata", call)
+  ids <- pair_columns(newdata, model, "newdata", call, FALSE)
   pairs <- list(
     user = folded_users(ids$user, object, call),
     item = known_items(ids$item, TRUE, model, call, "newdata"),

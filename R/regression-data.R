@@ -556,6 +556,8 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
     # model.frame() would keep a row of missing values
     call_frame$subset <- bquote((.(user_call$subset)) %in% TRUE)
   }
+  # evaluated once: the expression may draw random numbers
+  if (!is.null(call_frame$data)) call_frame$data <- data
   call_frame$na.action <- quote(stats::na.pass)
   call_frame[[1L]] <- quote(stats::model.frame)
   frame <- tryCatch(

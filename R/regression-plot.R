@@ -55,7 +55,8 @@
 #'   posterior, see [plot.gibbsite_laplace()].
 #'
 #' The default is `"groups"` for a formula with groups, `"response"` for a
-#' linear regression on one numeric variable, and `"coefficients"` for others.
+#' linear regression on one numeric variable, a date or a time, and
+#' `"coefficients"` for others.
 #' It is `"trace"` with `"density"` if `variables` are given.
 #'
 #' @param x A fit of [gibbs_lm()], [gibbs_hlm()], [gibbs_logistic()],
@@ -210,9 +211,10 @@ default_regression_plot <- function(fit) {
   }
   slopes <- model$coefficients[model$layout$slopes]
   data <- model$frame$model
-  line <- length(slopes) == 1L && !is.null(model$frame) &&
-    (is.null(data) || is.numeric(data[[slopes]]) &&
-       is.null(dim(data[[slopes]])))
+  line <- length(slopes) == 1L && !is.null(model$frame) && (
+    is.null(data) || !is.null(time_kind(data[[slopes]])) ||
+      is.numeric(data[[slopes]]) && is.null(dim(data[[slopes]]))
+  )
   if (line) "response" else "coefficients"
 }
 
@@ -233,7 +235,10 @@ picture_categories <- function(fit, variable, level, call) {
   categories <- levels(table$category)
   at <- rep(seq_along(grid$at), each = length(categories))
   others <- others_of(grid)
-  note <- others_text(grid$typical[others], grid$data[others])
+  note <- c(
+    others_text(grid$typical[others], grid$data[others]),
+    offset_text(typical_offset(model), frame$offset)
+  )
   name <- as.character(table$category)
   ordered <- !is_unordered(model_response(model))
   colours <- (if (ordered) ordered_palette else gibbsite_palette)(
@@ -246,7 +251,7 @@ picture_categories <- function(fit, variable, level, call) {
     data.frame(panel = categories, title = categories)
   }
   if (curves) {
-    table$x <- grid$at[at]
+    table$x <- as.double(grid$at)[at]
     own <- if (!is.null(panels)) {
       data.frame(panel = factor(name, categories))
     } else {
@@ -260,7 +265,7 @@ picture_categories <- function(fit, variable, level, call) {
         x = table$x, y = table$mean, group = name, own
       ), name)
     )
-    x <- picture_axis(grid$variable)
+    x <- grid$axis
   } else {
     # side by side
     table$x <- at + 0.5 * (as.integer(table$category) - 1) /
@@ -333,9 +338,23 @@ plain_variables <- function(fit, frame, call) {
   found
 }
 
-# The rows along which a response curve goes: list(variable, values, at, by,
-# groups, data, typical, made). variable, clear: as for check_plot_variable().
-# `values`: of the variable in the data, of which `at` are drawn; `by`: the name
+# An axis of numbers that are dates or times.
+time_axis <- function(variable, values) {
+  if (inherits(values, "difftime")) {
+    return(picture_axis(paste0(variable, " (", attr(values, "units"), ")")))
+  }
+  ticks <- pretty(values, 5L)
+  inside <- ticks >= min(values) & ticks <= max(values)
+  picture_axis(
+    variable, at = as.double(ticks)[inside],
+    labels = attr(ticks, "labels")[inside]
+  )
+}
+
+# The rows along which a response curve goes: list(variable, values, at, axis,
+# by, groups, data, typical, made). variable, clear: as for
+# check_plot_variable(). `values`: of the variable in the data, times as
+# numbers, of which `at` are drawn; `by`: the name
 # of a factor with a curve for each of its levels `groups`, NULL for one curve;
 # `typical`: where the other variables stand; `factors`: the names of those with
 # levels.
@@ -356,17 +375,26 @@ response_grid <- function(fit, frame, variable, clear, call) {
                            vapply(data, is.logical, NA)]
   values <- data[[variable]]
   at <- sort(unique(values))
+  axis <- picture_axis(variable)
   if (variable %in% made_factors) {
     values <- factor(match(values, at), seq_along(at), id_words(at))
   } else if (is.numeric(values)) {
     at <- seq_range(range(values), 81L)
+  } else if (!is.null(time_kind(values))) {
+    axis <- time_axis(variable, values)
+    at <- structure(
+      seq_range(range(as.double(values)), 81L),
+      class = oldClass(values), units = attr(values, "units"),
+      tzone = attr(values, "tzone")
+    )
+    values <- as.double(values)
   }
   by <- if (is.numeric(values)) {
     curve_factor(data[setdiff(factors, variable)], clear)
   }
   list(
-    variable = variable, values = values, at = at, by = by, data = data,
-    groups = if (!is.null(by)) sort(unique(data[[by]])), factors = factors,
+    variable = variable, values = values, at = at, axis = axis, by = by,
+    data = data, groups = if (!is.null(by)) sort(unique(data[[by]])), factors = factors,
     typical = Map(typical_value, data, names(data) %in% made_factors),
     matrix = is.null(frame$model)
   )
@@ -474,6 +502,13 @@ typical_offset <- function(model) {
   }
 }
 
+# Where the curve stands of an offset that was an argument and varies.
+offset_text <- function(typical, offset) {
+  if (!is.null(typical) && length(unique(offset)) > 1L) {
+    paste("at the mean offset,", format(typical, digits = 3))
+  }
+}
+
 # "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but
 # for rounding is 0.
 others_text <- function(typical, data) {
@@ -509,7 +544,7 @@ response_shown <- function(fit, variable, level, call) {
     fit, frame, variable, abs(estimate$mean / estimate$sd), call
   )
   count <- max(1L, length(grid$groups))
-  at <- rep(grid$at, count)
+  at <- grid$at[rep(seq_along(grid$at), count)]
   by <- rep(grid$groups, each = length(grid$at))
   predicted <- function(at, by) {
     rows_to_predict(
@@ -521,10 +556,14 @@ response_shown <- function(fit, variable, level, call) {
   curve <- function(interval) {
     prediction_table(fit, rows, "response", interval, level)
   }
-  table <- data.frame(x = at, curve("mean")[c("mean", "lower", "upper")])
+  table <- data.frame(
+    x = if (is.numeric(grid$values)) as.double(at) else at,
+    curve("mean")[c("mean", "lower", "upper")]
+  )
   table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
   normal <- is.null(frame$total)
-  if (normal && count == 1L) {
+  # new observations have no weight of their own
+  if (normal && count == 1L && is.null(frame$weights)) {
     if (has_groups(model)) {
       rows <- predictor_rows(model, list(
         newdata = grid_rows(grid, at, by), offset = typical_offset(model),
@@ -541,7 +580,10 @@ response_shown <- function(fit, variable, level, call) {
   list(
     table = table, points = points$table, grid = grid, normal = normal,
     frame = frame, moved = points$moved,
-    note = c(others_text(grid$typical[others], grid$data[others]), points$note),
+    note = c(
+      others_text(grid$typical[others], grid$data[others]),
+      offset_text(typical_offset(model), frame$offset), points$note
+    ),
     ylab = if (normal) {
       frame$response$name
     } else {
@@ -562,7 +604,7 @@ response_points <- function(grid, frame, mean, predicted, by) {
     out$by <- factor(id_words(grid$data[[grid$by]]), levels(by))
   }
   if (is.null(frame$total)) {
-    moved <- length(others) > 0L
+    moved <- length(others) > 0L || length(unique(frame$offset)) > 1L
     if (moved) {
       rows <- predicted(grid$data[[grid$variable]], if (!is.null(grid$by)) {
         grid$data[[grid$by]]
@@ -683,7 +725,7 @@ picture_curves <- function(shown, level) {
   picture(
     table, layers,
     curve_key(shown, by, levels(table$by), band, new, observed, single),
-    x = picture_axis(shown$grid$variable), y = picture_axis(
+    x = shown$grid$axis, y = picture_axis(
       shown$ylab, limits = if (!shown$normal) c(-0.05, 1.05),
       at = if (!shown$normal) seq(0, 1, 0.2)
     ), note = c(shown$note, if (!is.null(by)) {
@@ -698,7 +740,9 @@ curve_key <- function(shown, by, levels, band, new, observed, single) {
     return(rbind(
       plot_key("mean", colour, lty = 1),
       plot_key(band, NA, fill = pale(colour, 0.25)),
-      if (shown$normal) plot_key(new, colour, lty = 3, lwd = 1.5),
+      if (!is.null(shown$table$new_lower)) {
+        plot_key(new, colour, lty = 3, lwd = 1.5)
+      },
       plot_key(observed, grey_points, pch = if (single) 124 else 19, lwd = 1)
     ))
   }
@@ -772,7 +816,7 @@ picture_calibration <- function(fit, level, groups, call) {
   )
 }
 
-# Groups of equal numbers of trials by predicted probability. The intervals are
+# Groups of about equal numbers of trials by predicted probability. The intervals are
 # of replicated data, so that they include both the binomial variation and the
 # posterior uncertainty. They are computed from the fit's draws on a fixed
 # stream, so that a plot can be reproduced.
@@ -786,12 +830,11 @@ calibration_table <- function(fit, frame, level, groups, call) {
     fit_part(fit, "model"), NULL, NULL, NULL, FALSE, call
   )
   mean <- prediction_table(fit, rows, "response")$mean
-  rank <- order(mean)
-  passed <- cumsum(total[rank]) - total[rank] / 2
-  group <- integer(length(mean))
-  group[rank] <- pmin(
-    floor(groups * passed / sum(total)), groups - 1
-  ) + 1L
+  # equal predictions stay together
+  place <- match(signif(mean, 10), sort(unique(signif(mean, 10))))
+  own <- as.vector(rowsum(total, place))
+  passed <- cumsum(own) - own / 2
+  group <- (pmin(floor(groups * passed / sum(total)), groups - 1) + 1)[place]
   seed <- fit_part(fit, "running")$seed
   stream <- spare_stream(seed, length(fit), "plot", call)
   replicated <- with_stream(stream, {
@@ -803,6 +846,7 @@ calibration_table <- function(fit, frame, level, groups, call) {
   sums <- function(v) as.vector(rowsum(v * total, group) / rowsum(total, group))
   data.frame(
     predicted = sums(mean), observed = sums(frame$y), lower = bounds[1L, ],
-    upper = bounds[2L, ], trials = as.vector(rowsum(total, group))
+    upper = bounds[2L, ], trials = as.vector(rowsum(total, group)),
+    row.names = NULL
   )
 }

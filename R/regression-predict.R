@@ -318,6 +318,7 @@ predict.gibbsite_regression <- function(object, newdata = NULL, type = NULL,
   rows$size <- response_size(
     response, model, newdata, weights, trials, nrow(rows$x), call
   )
+  if (interval == "prediction") say_weight_one(model, newdata, weights)
   out <- if (type == "class") {
     as_class(model, prediction_table(object, rows, "response")$mean, call)
   } else {
@@ -571,6 +572,8 @@ posterior_predict.gibbsite_regression <- function(object, newdata = NULL,
   size <- response_size(
     at$response, at$model, newdata, weights, trials, ncol(at$eta), call
   )
+  say_weight_one(at$model, newdata, weights)
+  say_rows_once(at$model, newdata)
   out <- response_draw(at$response, at$eta, size, at$scale)
   if (has_categories(at$response) && length(dim(out)) == 2L) {
     attr(out, "levels") <- at$response$levels
@@ -622,6 +625,7 @@ log_lik.gibbsite_regression <- function(object, newdata = NULL, ndraws = NULL,
   if (!is.null(newdata)) {
     n <- ncol(at$eta)
     size <- given_size(weights, "weights", newdata, n, TRUE, call)
+    say_weight_one(model, newdata, weights)
     data <- new_response(model, newdata, y, n, function(y, known) {
       observed_response(at$response, y, known, size, call)
     }, call)

@@ -162,6 +162,41 @@ response_size.normal_response <- function(response, model, newdata, weights,
   if (is.null(newdata)) model$frame$weights %||% rep(1, n) else
     size %||% rep(1, n)
 }
+
+# New normal observations of a fit with weights, which have none.
+say_weight_one <- function(model, newdata, weights) {
+  own <- model$frame$weights
+  if (is.null(newdata) || !is.null(weights) || all(own %in% c(1, NA)) ||
+        !inherits(model_response(model), "normal_response")) {
+    return(invisible())
+  }
+  known <- isTRUE(model$frame$known)
+  inform_gibbsite(
+    c(i = if (known) {
+      "The new observations have the standard error 1, since `weights` are not
+       given: those of standard error `se` are {.code weights = 1 / se^2}."
+    } else {
+      "The new observations have the weight 1, since `weights` are not given;
+       those of the fit differ."
+    }),
+    class = "weights"
+  )
+}
+
+# A weight counts a row several times in the likelihood alone.
+say_rows_once <- function(model, newdata) {
+  own <- model$frame$weights
+  if (is.null(newdata) && !all(own %in% c(0, 1, NA)) &&
+        !inherits(model_response(model), "normal_response")) {
+    inform_gibbsite(
+      c(i = "Each row is replicated once: the `weights` of the fit count in the
+             likelihood alone. Where they are numbers of observations, repeat
+             the rows before the fit."),
+      class = "weights"
+    )
+  }
+}
+
 #' @exportS3Method
 response_size.binomial_response <- function(response, model, newdata, weights,
                                             trials, n, call) {

@@ -654,7 +654,7 @@ continued_rule <- function(rule, shown, draws, call) {
   if (is.null(rule)) {
     return(NULL)
   }
-  rule["max_draws"] <- list(rule$max_draws %||% (shown + draws))
+  rule["max_draws"] <- list(min(rule$max_draws, shown + draws))
   rule <- resolve_until(rule, draws, call)
   if (rule$max_draws <= shown) {
     abort_argument(

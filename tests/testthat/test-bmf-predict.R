@@ -185,3 +185,26 @@ test_that("no pairs have no rows of answers", {
     predict(top, some, interval = "prediction")[0, ]
   )
 })
+
+test_that("terms of the formula are evaluated in new data", {
+  made <- withr::with_seed(1, sim_bmf(30, 20, rank = 2, share = 0.5))
+  made$stars <- exp(made$value)
+  made$value <- NULL
+  fit <- brief(gibbs_bmf, log(stars) ~ toupper(user) + item, made, rank = 2,
+               predict_at = made[1:20, ])
+  model <- attr(fit, "model")
+  expect_equal(model$pairs$value, log(made$stars[1:20]))
+  expect_equal(log_lik(fit, made), log_lik(fit), ignore_attr = TRUE)
+  expect_equal(augment(fit, made)$.resid, augment(fit)$.resid)
+  # another column is not taken in its place
+  other <- transform(made, value = stars)
+  expect_equal(log_lik(fit, other), log_lik(fit), ignore_attr = TRUE)
+  names(other) <- sub("stars", "marks", names(other))
+  expect_error(log_lik(fit, other), "\"log\\(stars\\)\" or \"stars\"")
+  expect_error(
+    predict(fit, data.frame(user = 1, item = 1, value = 1)[-1]),
+    "no column \"toupper\\(user\\)\" or \"user\""
+  )
+  # ratings that predictions do not need are not read
+  expect_length(posterior_predict(fit, other[1:2, ], ndraws = 1), 2)
+})

@@ -1017,3 +1017,13 @@ test_that("elements of a block are in the order of their names in `init`", {
     expect_identical(as.matrix(other), as.matrix(same))
   }
 })
+
+test_that("a whole number has no evidence by bridge sampling", {
+  fit <- brief(gibbs_sample, list(
+    k = function(state) sample(1:3, 1), mu = function(state) rnorm(1)
+  ), list(k = 1L, mu = 0))
+  expect_error(
+    log_evidence(fit, log_density = function(state) 0),
+    "every draw of \"k\" is a whole number"
+  )
+})

@@ -707,7 +707,7 @@ test_that("coefficients are per unit if asked for, and factors always are", {
     of_factors(columns, design), c(TRUE, TRUE, TRUE, FALSE, FALSE, TRUE)
   )
   shown <- coefficients_shown(fit, c("cyl1", "gear.L"), 0.9, "sd", NULL)
-  expect_match(shown$xlab, "against the reference level")
+  expect_match(shown$xlab, "per unit of a contrast")
   file <- withr::local_tempfile(fileext = ".png")
   grDevices::png(file)
   plot(fit, type = "coefficients", per = "unit")

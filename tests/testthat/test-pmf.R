@@ -311,3 +311,17 @@ test_that("a new user's factor has its conditional distribution", {
   u <- stats::pgamma(folded$draws[1, 1, ], 2 + 5, 1 + sums)
   expect_gt(stats::ks.test(u, "punif")$p.value, 1e-4)
 })
+
+test_that("logical counts are read again", {
+  made <- withr::with_seed(1, sim_bmf(30, 20, rank = 2, share = 0.5))
+  made$liked <- made$value > 0
+  fit <- brief(gibbs_pmf, liked ~ user + item, made[1:200, ], rank = 2)
+  rest <- made[201:nrow(made), ]
+  number <- transform(rest, liked = as.numeric(liked))
+  expect_equal(log_lik(fit, rest), log_lik(fit, number))
+  expect_equal(predict(fit, rest), predict(fit, number))
+  expect_equal(
+    suppressMessages(rank_measures(fit, rest)),
+    suppressMessages(rank_measures(fit, number))
+  )
+})

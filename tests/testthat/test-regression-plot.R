@@ -185,3 +185,105 @@ test_that("an argument that no picture has is an error", {
   withr::local_pdf(NULL)
   expect_no_warning(plot(fit, main = "Cars", cex.axis = 0.8, las = 1))
 })
+
+test_that("a curve stands at the offset that is said", {
+  data <- transform(MASS::Insurance, Age = factor(Age, ordered = FALSE))
+  fit <- brief(gibbs_count, Claims ~ Age, data, offset = log(Holders))
+  shown <- gibbsite:::response_shown(fit, "Age", 0.95, NULL)
+  expect_true(shown$moved)
+  expect_match(shown$note, "at the mean offset, 4.9")
+  # each count by the ratio of its exposure to that of the curve
+  expect_equal(
+    shown$points$y,
+    data$Claims * exp(mean(log(data$Holders)) - log(data$Holders))
+  )
+})
+
+test_that("times have a curve with their own ticks", {
+  day <- as.Date("2020-01-15") + c(0, 400, 800, 1200, 1600, 2000)
+  data <- data.frame(day, y = c(1, 3, 2, 5, 4, 6))
+  data$lasting <- as.difftime(data$y^2, units = "hours")
+  data$at <- as.POSIXct(day)
+  for (name in c("day", "lasting", "at")) {
+    fit <- brief(gibbs_lm, stats::reformulate(name, "y"), data)
+    expect_identical(gibbsite:::default_regression_plot(fit), "response")
+    shown <- gibbsite:::response_shown(fit, name, 0.95, NULL)
+    expect_equal(range(shown$table$x), range(as.double(data[[name]])))
+    expect_equal(
+      shown$table$mean[c(1, 81)],
+      unname(predict(fit, data[c(which.min(data[[name]]),
+                                 which.max(data[[name]])), ]))
+    )
+    axis <- shown$grid$axis
+    if (name == "lasting") {
+      expect_identical(axis$title, "lasting (hours)")
+    } else {
+      expect_true(all(c("2021", "2024") %in% axis$labels))
+    }
+  }
+})
+
+test_that("observations of equal predictions are calibrated together", {
+  data <- data.frame(f = factor(rep(c("a", "b"), each = 40)),
+                     y = rep(c(1, 0, 1, 0), c(12, 28, 30, 10)))
+  of <- function(data) {
+    fit <- brief(gibbs_logistic, y ~ f, data)
+    gibbsite:::calibration_table(
+      fit, gibbsite:::check_frame(attr(fit, "model")), 0.9, 8, NULL
+    )
+  }
+  sorted <- of(data)
+  expect_equal(sorted$observed, c(0.3, 0.75))
+  expect_identical(sorted$trials, c(40, 40))
+  mixed <- of(data[withr::with_seed(1, sample(80)), ])
+  expect_equal(mixed$observed, sorted$observed)
+})
+
+test_that("coefficients are said to be what they are", {
+  data <- transform(warpbreaks, grade = factor(tension, ordered = TRUE))
+  label <- function(formula, ...) {
+    fit <- brief(gibbs_lm, formula, data, ...)
+    shown <- gibbsite:::coefficients_shown(
+      fit, setdiff(colnames(coef_matrix(fit)), "(Intercept)"), 0.95, "sd", NULL
+    )
+    shown$xlab
+  }
+  coef_matrix <- function(fit) t(coef(fit))
+  expect_match(label(breaks ~ tension), "against the reference level")
+  expect_match(label(breaks ~ grade), "per unit of a contrast")
+  expect_match(
+    label(breaks ~ wool, contrasts = list(wool = "contr.sum")),
+    "per unit of a contrast"
+  )
+  expect_identical(label(breaks ~ 0 + tension), "breaks")
+})
+
+test_that("new observations of a fit with weights are said to have weight 1", {
+  fit <- brief(gibbs_lm, dist ~ speed, cars, weights = 1 / speed^2)
+  of <- function(...) predict(fit, cars[1:3, ], interval = "prediction", ...)
+  expect_message(of(), class = "gibbsite_message_weights")
+  expect_no_message(of(weights = 1:3), class = "gibbsite_message_weights")
+  expect_no_message(predict(fit, cars[1:3, ]))
+  expect_message(
+    posterior_predict(fit, cars[1:3, ]), class = "gibbsite_message_weights"
+  )
+  # a curve of new observations would need a weight
+  shown <- gibbsite:::response_shown(fit, "speed", 0.95, NULL)
+  expect_null(shown$table$new_lower)
+  counted <- brief(gibbs_ordinal, Sat ~ Infl, MASS::housing, weights = Freq)
+  expect_message(
+    posterior_predict(counted, ndraws = 2), "replicated once"
+  )
+})
+
+test_that("the data of a call are evaluated once", {
+  times <- 0
+  made <- function() {
+    times <<- times + 1
+    data.frame(x = stats::runif(20), y = stats::rnorm(20))
+  }
+  expect_no_warning(
+    fit <- withr::with_seed(1, brief(gibbs_lm, y ~ poly(x, 2), made()))
+  )
+  expect_length(predict(fit, data.frame(x = 0.5)), 1)
+})
