@@ -339,6 +339,7 @@ polish_mode <- function(density, at, call, most = 100) {
     if (rise < 1e-10) {
       at <- half_steps(density, at, step, call) %||% at
       check_derivatives(density, at, near$factor, call)
+      check_plateau(density, at, near$factor, call)
       return(list(
         map = at$theta, factor = near$factor, value = at$value,
         iterations = at$iterations
@@ -421,6 +422,33 @@ check_derivatives <- function(density, at, factor, call) {
           },
           i = "Leave {.arg {what}} out to have it computed."),
         call = call, class = "derivative", point = at$theta
+      )
+    }
+  }
+}
+
+# On a plateau the curvature is that of rounding: one standard deviation along
+# an axis of Sigma the density is as high on one side, where a normal density is
+# lower by 0.5. (Where a top is flat it falls by far more, which
+# importance_check() says.)
+check_plateau <- function(density, at, factor, call) {
+  height <- density_or_zero(density, call)
+  axes <- backsolve(t(factor), diag(length(at$theta)))
+  for (j in seq_len(ncol(axes))) {
+    sides <- at$value -
+      c(height(at$theta + axes[, j]), height(at$theta - axes[, j]))
+    fall <- sides[[which.min(abs(sides))]]
+    if (abs(fall) < 0.01) {
+      main <- which.max(abs(axes[, j]))
+      point <- point_words(stats::setNames(at$theta, density$names))
+      size <- format(abs(axes[[main, j]]), digits = 3)
+      abort_numeric(
+        c("{.arg log_density} is nearly flat at {point}, where the search ended:
+           it may have no maximum.",
+          x = "{size} of {.val {density$names[[main]]}} away it is as high. By
+               its curvature there it would be lower by 0.5.",
+          i = "Try another {.arg init}, or a proper prior."),
+        call = call, class = "indefinite", point = at$theta
       )
     }
   }

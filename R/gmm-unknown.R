@@ -162,6 +162,7 @@ complete_unknown_prior <- function(prior, x, number, covariance, call,
   )
   prior$alpha <- complete_one_alpha(prior$alpha, call)
   if (is.null(prior$s0) || identical(prior$s0, "drawn")) {
+    if (!diagonal) check_full_rank(x, names, call)
     prior$s0 <- "drawn"
     prior$s0_df <- prior$s0_df %||% if (diagonal) 1 else d
     check_degrees(prior$s0_df, "s0_df", d, covariance, "Wishart", call)
@@ -205,6 +206,27 @@ format.gmm_unknown_prior <- function(x, ...) {
     "Sigma_c  ~ IW(nu0, S0)     (degrees of freedom, scale matrix)",
     format_gmm_fields(x)
   )
+}
+
+# Where columns are linear combinations of others s0 is drawn towards 0 in a
+# direction, and no covariance stays positive definite.
+check_full_rank <- function(x, names, call) {
+  complete <- x[rowSums(is.na(x)) == 0, , drop = FALSE]
+  varies <- which(apply(complete, 2L, function(v) any(v != v[[1L]])))
+  if (nrow(complete) <= ncol(x) || length(varies) < 2L) {
+    return(invisible())
+  }
+  factors <- qr(scale(complete[, varies]), tol = 1e-9)
+  if (factors$rank < length(varies)) {
+    lost <- varies[factors$pivot[[factors$rank + 1L]]]
+    lost <- (names %||% paste("column", seq_len(ncol(x))))[[lost]]
+    abort_argument(
+      c("{.arg x} must not have columns that are linear combinations of others:
+         {.val {lost}} is one.",
+        i = "Leave it out, or give {.code gmm_prior(s0 = )} a scale."),
+      call = call, class = "collinear"
+    )
+  }
 }
 
 # ---- The model ---------------------------------------------------------------

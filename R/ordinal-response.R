@@ -57,7 +57,8 @@ check_categories <- function(frame, call) {
   count <- tabulate(frame$y[rows_used(frame)], length(levels))
   check_none_empty(
     name, levels[count == 0], if (response$kind == "ordered") {
-      "Leave {cli::qty(empty)}{?it/them} out: `droplevels({name})`."
+      "Leave {cli::qty(empty)}{?it/them} out: give {.arg data} as `droplevels()`
+       of the rows to fit."
     } else {
       "Number the categories from 1 without gaps, or give an ordered factor."
     }, call

@@ -618,7 +618,12 @@ emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
     X = x, bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
     # every linear function of the coefficients has a posterior
     nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
-    misc = emmeans::.std.link.labels(stats::family(object), list()),
+    # Phi(x'w) is the probability of no category
+    misc = if (is_ordered(model_response(fit_part(object, "model")))) {
+      list()
+    } else {
+      emmeans::.std.link.labels(stats::family(object), list())
+    },
     post.beta = draws
   )
 }

@@ -331,3 +331,27 @@ test_that("a message names the fit by its unknown k", {
     "gibbs_gmm(k = \"unknown\", covariance = \"diagonal\")", fixed = TRUE
   )
 })
+
+test_that("columns that are combinations of others are an error", {
+  s <- withr::with_seed(1, matrix(stats::rgamma(90, c(2, 5, 9)), 30,
+                                  byrow = TRUE))
+  shares <- s / rowSums(s)
+  colnames(shares) <- c("a", "b", "c")
+  expect_error(
+    gibbs_gmm(shares, "unknown", seed = 1), "\"c\" is one",
+    class = "gibbsite_error_collinear"
+  )
+  expect_error(
+    gibbs_gmm(cbind(u = s[, 1], v = 60 * s[, 1]), "unknown", seed = 1),
+    class = "gibbsite_error_collinear"
+  )
+  # with a scale, or diagonal covariances, they are not
+  expect_no_error(quietly(gibbs_gmm(
+    shares, "unknown", gmm_prior(s0 = 0.01), draws = 5, burnin = 5, chains = 1,
+    seed = 1, progress = FALSE
+  )))
+  expect_no_error(quietly(gibbs_gmm(
+    shares, "unknown", covariance = "diagonal", draws = 5, burnin = 5,
+    chains = 1, seed = 1, progress = FALSE
+  )))
+})

@@ -850,3 +850,29 @@ test_that("a corrected log evidence of a handful of draws is a warning", {
   expect_identical(attr(found, "draws"), 8000)
   expect_gt(attr(found, "ess"), 3000)
 })
+
+test_that("a plateau is no mode", {
+  # separated data without a prior: the density rises without end
+  separated <- function(w) {
+    sum(stats::plogis(c(2, 1, 1, 2) * w[[2]] + c(-1, -1, 1, 1) * w[[1]],
+                      log.p = TRUE))
+  }
+  expect_error(
+    laplace(separated, c(a = 0, b = 0), seed = 1), "nearly flat",
+    class = "gibbsite_error_indefinite"
+  )
+  expect_error(
+    laplace(function(x) -exp(-x), c(a = 0), seed = 1), class = "gibbsite_error"
+  )
+  # tails, skew and bounds are none
+  for (density in list(
+    function(x) stats::dcauchy(x, log = TRUE),
+    function(x) stats::dt(x, 3, log = TRUE),
+    function(x) stats::dgamma(x, 1.05, log = TRUE),
+    function(x) stats::dlogis(x, log = TRUE),
+    function(x) stats::dbeta(x, 1.2, 30, log = TRUE),
+    function(x) -log(cosh(x)^8)
+  )) {
+    expect_no_error(quietly(laplace(density, c(a = 0.03), seed = 1)))
+  }
+})
