@@ -11,6 +11,7 @@ read_corpus <- function(cluster, files, read, vocabulary, empty, call) {
   found <- exchange(
     cluster, "read_shards", list(id, read, vocabulary, empty), each, call, Inf
   )
+  say_split_documents(unlist(found, recursive = FALSE))
   settle_corpus(cluster, id, worker, found, "files", call)
 }
 
@@ -138,7 +139,7 @@ read_shards <- function(id, read, vocabulary, empty, numbers, files) {
     counts <- read_shard(files[[i]], read, vocabulary, empty)
     hold_shard(id, numbers[[i]], counts)
     c(shard_summary(counts), counts[intersect("from", names(counts))],
-      list(terms = counts$terms))
+      list(terms = counts$terms, names = names_to_compare(counts$documents)))
   })
 }
 
@@ -157,6 +158,27 @@ read_shard <- function(file, read, vocabulary, empty) {
 }
 
 shard_summary <- function(counts) list(lengths = diff(counts$start))
+
+# The names of a shard's documents, of very many those at its ends, where a
+# table that is cut by lines has its halves.
+names_to_compare <- function(documents) {
+  n <- length(documents)
+  if (n > 2e5) documents[c(1L, n)] else documents
+}
+
+say_split_documents <- function(found) {
+  names <- unlist(lapply(found, `[[`, "names"))
+  twice <- unique(names[duplicated(names)])
+  if (length(twice) > 0L) {
+    count <- length(twice)
+    inform_gibbsite(
+      c(i = "{count} document{?s} {?has its/have their} name in several shards,
+             such as {.val {twice[[1L]]}}: each part is a document of its own.
+             Cut the files between documents."),
+      class = "split_documents"
+    )
+  }
+}
 
 hold_shard <- function(id, number = NULL, counts = NULL) {
   if (is.null(held[[id]])) {

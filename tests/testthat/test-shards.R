@@ -489,3 +489,30 @@ test_that("much that is sent in each sweep is said", {
   rows <- length(unique(made$user)) + length(unique(made$item))
   expect_identical(sent, 8 * 3 * rows)
 })
+
+test_that("a document in two files is said to be two", {
+  d <- data.frame(document = c("x", "x", "y", "y", "z"),
+                  term = c("a", "b", "a", "c", "c"))
+  files <- withr::local_tempfile(lines = character(), fileext = ".rds")
+  files <- c(files, withr::local_tempfile(fileext = ".rds"))
+  write <- function(cut) {
+    saveRDS(d[seq_len(cut), ], files[[1]])
+    saveRDS(d[-seq_len(cut), ], files[[2]])
+  }
+  write(3)
+  expect_message(
+    shards(NULL, files, readRDS), "\"y\": each part",
+    class = "gibbsite_message_split_documents"
+  )
+  write(4)
+  expect_no_message(
+    shards(NULL, files, readRDS), class = "gibbsite_message_split_documents"
+  )
+  # documents without names have none in common
+  m <- matrix(1, 2, 2)
+  saveRDS(m, files[[1]])
+  saveRDS(m, files[[2]])
+  expect_no_message(
+    shards(NULL, files, readRDS), class = "gibbsite_message_split_documents"
+  )
+})
