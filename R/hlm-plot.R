@@ -173,7 +173,7 @@ mean_coefficient <- function(fit, term) {
 
 group_coefficient_words <- function(fit, term) {
   at <- group_term(fit_part(fit, "model"), term)
-  what <- if (has_categories(model_response(fit_part(fit, "model")))) {
+  what <- if (is_unordered(model_response(fit_part(fit, "model")))) {
     at$term
   } else {
     coefficient_labels(at$term)

@@ -362,7 +362,7 @@ coefficient_words <- function(columns, design) {
   one <- function(column) {
     if (column %in% names) words[[match(column, names)]] else column
   }
-  vapply(columns, function(column) {
+  out <- vapply(columns, function(column) {
     if (column %in% c(names, names(classes))) {
       return(one(column))
     }
@@ -373,6 +373,7 @@ coefficient_words <- function(columns, design) {
       column
     }
   }, "", USE.NAMES = FALSE)
+  gsub("`", "", out, fixed = TRUE)
 }
 
 check_per <- function(per, call = rlang::caller_env()) {

@@ -244,7 +244,11 @@ picture_categories <- function(fit, variable, level, call) {
   colours <- (if (ordered) ordered_palette else gibbsite_palette)(
     length(categories)
   )
-  ylab <- paste("probability of", frame$response$name)
+  ylab <- if (is.null(frame$counts)) {
+    paste("probability of", frame$response$name)
+  } else {
+    "probability of a category"
+  }
   curves <- is.numeric(grid$values)
   # many bands on each other cannot be told apart
   panels <- if (curves && length(categories) > 4L) {

@@ -687,5 +687,12 @@ pp_check.gibbsite_regression <- function(object, ndraws = NULL, ...) {
   few <- max(frame$trials %||% 1) <= 30 &&
     (!is.null(frame$total) || has_categories(response))
   picture <- if (few) bayesplot::ppc_bars else bayesplot::ppc_dens_overlay
-  picture(y, replicated[, used, drop = FALSE], ...)
+  out <- picture(y, replicated[, used, drop = FALSE], ...)
+  if (!has_categories(response)) {
+    return(out)
+  }
+  # ggplot2 tells that an axis is replaced
+  suppressMessages(out + ggplot2::scale_x_continuous(
+    breaks = seq_along(response$levels), labels = response$levels
+  ))
 }
