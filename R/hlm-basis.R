@@ -70,7 +70,7 @@ rebase_covariances <- function(x, basis) {
   cor[, c(t(matrix(seq_len(q^2), q)))[lower]] <- x[, -seq_len(q)]
   each <- seq_len(q)
   covariance <- cor * sd[, rep(each, q)] * sd[, rep(each, each = q)]
-  covariance <- tcrossprod(covariance, kronecker(basis, basis))
+  covariance <- of_basis(covariance, kronecker(basis, basis))
   sd <- sqrt(covariance[, (each - 1L) * q + each, drop = FALSE])
   cor <- covariance / (sd[, rep(each, q)] * sd[, rep(each, each = q)])
   cbind(sd, pmax(pmin(cor[, lower, drop = FALSE], 1), -1))

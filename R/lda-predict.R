@@ -66,8 +66,8 @@ fold_in_topics <- function(fit, draws, call, chains = seq_along(fit)) {
 #' @return A matrix, documents x topics; for `"draws"` an array, draws x
 #'   documents x topics; for `"class"` a factor with an element a document,
 #'   whose levels are the topics' names, or their numbers where they have none.
-#'   A new document without terms of the fit has the prior's shares, with a
-#'   message, and the class `NA`. Random numbers come from R's generator.
+#'   A document without terms of the fit has the prior's shares (with a message
+#'   if it is new) and the class `NA`. Random numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and for
 #'   a fit without its data or draws of \eqn{\theta} when they are asked for,
 #'   and for a chain that is not there.
@@ -98,7 +98,12 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     if (is_in_shards(fit_part(object, "model"))) abort_in_shards(call)
     inform_of_topics(object, chains)
     out <- fitted_shares(object, chains, type, ndraws, call)
-    return(if (classes) largest_shares(out) else out)
+    if (!classes) {
+      return(out)
+    }
+    out <- largest_shares(out)
+    out[document_lengths_of(fit_part(object, "model")$data) == 0] <- NA
+    return(out)
   }
   tokens <- lda_newdata(object, newdata, call)
   say_without_terms(tokens)

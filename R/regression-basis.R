@@ -31,47 +31,81 @@ centred_basis <- function(terms, frame, contrasts, used, call, all = FALSE) {
   if (nrow(moved) == 0L) {
     return(NULL)
   }
-  mean <- vapply(moved$column, function(at) mean(frame[[at]][used]), 0)
-  # the columns of (v - mean) / sd + by
-  columns_at <- function(by) {
-    frame[moved$column] <- Map(function(v, mean) {
-      (as.double(v) - mean) / stats::sd(v[used]) + by
-    }, frame[moved$column], mean)
-    frame_design(terms, frame, contrasts, call)
+  own <- frame[moved$column]
+  mean <- vapply(own, function(v) mean(v[used]), 0, USE.NAMES = FALSE)
+  frame[moved$column] <- Map(function(v, mean) {
+    (as.double(v) - mean) / stats::sd(v[used])
+  }, own, mean)
+  # some of many rows have all columns, but for rare levels
+  texts <- vapply(frame, is.character, NA)
+  frame[texts] <- lapply(frame[texts], factor)
+  rows <- which(used)
+  some <- rows[unique(round(seq(1, length(rows), length.out = 1e4)))]
+  found <- shift_of_columns(terms, frame, moved$column, contrasts, some, call)
+  if (is.null(found) && length(rows) > length(some)) {
+    found <- shift_of_columns(terms, frame, moved$column, contrasts, rows, call)
   }
-  shifted <- columns_at(1)
-  centred <- columns_at(0)[used, , drop = FALSE]
-  m <- qr.coef(qr(shifted[used, , drop = FALSE]), centred)
-  if (anyNA(m)) {
+  if (is.null(found)) {
     return(NULL)
   }
-  away <- abs(centred - shifted[used, , drop = FALSE] %*% m)
-  possible <- apply(away, 2L, max) < 1e-8 * apply(abs(centred), 2L, max)
-  m[, !possible] <- diag(ncol(m))[, !possible]
-  whole_number <- abs(m - round(m)) < 1e-9
-  m[whole_number] <- round(m[whole_number])
+  m <- found$m
   # a shift by 1 becomes one by the mean, in each variable that a column has and
   # the other has not
   holds <- cbind(FALSE, factors[moved$term, , drop = FALSE] > 0)
-  holds <- holds[, attr(shifted, "assign") + 1L, drop = FALSE]
+  holds <- holds[, found$assign + 1L, drop = FALSE]
   for (v in seq_along(mean)) {
     m <- m * mean[[v]]^outer(!holds[v, ], holds[v, ])
   }
   if (all(m == diag(ncol(m)))) NULL else m
 }
 
-# The columns X M; b of c and c of b in the rows of a matrix; M S M' of a
-# covariance matrix S of c. basis: M, or NULL for none.
-in_basis <- function(x, basis) if (is.null(basis)) x else x %*% basis
+# list(m, assign): X(v) = X(v + 1) m, where v are the variables `at` of a frame,
+# as far as the columns of X(v) are combinations of those of X(v + 1); NULL if
+# the latter are not independent in these rows. assign: of model.matrix().
+shift_of_columns <- function(terms, frame, at, contrasts, rows, call) {
+  all <- attr(frame, "terms")
+  frame <- frame[rows, , drop = FALSE]
+  attr(frame, "terms") <- all
+  centred <- frame_design(terms, frame, contrasts, call)
+  frame[at] <- lapply(frame[at], `+`, 1)
+  shifted <- frame_design(terms, frame, contrasts, call)
+  m <- qr.coef(qr(shifted), centred)
+  if (anyNA(m)) {
+    return(NULL)
+  }
+  away <- apply(abs(centred - shifted %*% m), 2L, max)
+  lost <- away > 1e-8 * apply(abs(centred), 2L, max)
+  m[, lost] <- diag(ncol(m))[, lost]
+  whole <- abs(m - round(m)) < 1e-9
+  m[whole] <- round(m[whole])
+  list(m = m, assign = attr(shifted, "assign"))
+}
 
-of_basis <- function(c, basis) if (is.null(basis)) c else tcrossprod(c, basis)
+# The columns X M; b of c and c of b in the rows of a matrix; M S M' of a
+# covariance matrix S of c. basis: M, or NULL for none. The sums do not use
+# BLAS, whose bits can depend on its threads.
+in_basis <- function(x, basis) {
+  if (is.null(basis)) {
+    return(x)
+  }
+  out <- x
+  for (j in seq_len(ncol(basis))) {
+    parts <- which(basis[, j] != 0)
+    out[, j] <- Reduce(`+`, lapply(parts, function(k) x[, k] * basis[[k, j]]))
+  }
+  out
+}
+
+of_basis <- function(c, basis) {
+  if (is.null(basis)) c else in_basis(c, t(basis))
+}
 
 to_basis <- function(b, basis) {
   if (is.null(basis)) b else of_basis(b, solve(basis))
 }
 
 covariance_of_basis <- function(s, basis) {
-  if (is.null(basis)) s else basis %*% tcrossprod(s, basis)
+  of_basis(t(of_basis(s, basis)), basis)
 }
 
 # A list of hlm_design() for each bar of a model.

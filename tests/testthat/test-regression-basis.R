@@ -67,6 +67,25 @@ test_that("the columns of the basis are those of centred variables", {
   )
 })
 
+test_that("some of many rows give the basis, and all where they do not", {
+  n <- 2e4
+  d <- withr::with_seed(1, data.frame(
+    x = rnorm(n, 5), z = rnorm(n, 2), f = sample(letters[1:3], n, TRUE)
+  ))
+  d$y <- d$x
+  # a level that none of the chosen rows has
+  d$f[[2]] <- "rare"
+  d$f[[4]] <- "rare"
+  for (formula in list(y ~ x * z, y ~ x * f + z)) {
+    m <- basis_of(formula, d)
+    moved <- transform(d, x = x - mean(x))
+    if (identical(formula[[3]][[1]], quote(`*`))) moved$z <- d$z - mean(d$z)
+    x <- model.matrix(formula, d)
+    expect_identical(dim(m), rep(ncol(x), 2L))
+    expect_equal(x %*% m, model.matrix(formula, moved), ignore_attr = TRUE)
+  }
+})
+
 test_that("there is no basis where nothing can be centred", {
   d <- basis_data()
   # without interactions, of factors alone, without the columns that are needed
