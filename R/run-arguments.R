@@ -456,7 +456,8 @@ check_writable <- function(directory, arg, call) {
 #' A fixed number of draws is never thinned: neither `draws` without a rule, nor
 #' that of [extend()] without one. `extend(fit, n)` adds `n` draws that are as
 #' many sweeps apart as those of `fit`. In `extend(fit, n, stop_when = until())`
-#' `n` counts the draws that are made, as `max_draws` does.
+#' at most `n` draws are made. `max_draws` then counts from the first draw of
+#' `fit`; draws that became burn-in before do not count again.
 #'
 #' @param rhat Number above 1 (default 1.01): the largest R-hat allowed. `Inf`
 #'   sets no limit.

@@ -749,3 +749,14 @@ test_that("handlers that a session has set for good are the only ones", {
   expect_identical(max(told$counts$update), 2 * 110)
   expect_identical(child_output(child), "")
 })
+
+test_that("extend() with a rule makes no more draws than it is asked for", {
+  fit <- brief(gibbs_gmm, faithful, 2)
+  never <- until(rhat = 1.0001, every = 10, max_draws = 1000, burnin = "fixed")
+  longer <- quietly(extend(fit, 20, stop_when = never, progress = FALSE))
+  expect_identical(coda::niter(longer), 50L)
+  # and none beyond the rule
+  few <- until(rhat = 1.0001, every = 10, max_draws = 40, burnin = "fixed")
+  longer <- quietly(extend(fit, 20, stop_when = few, progress = FALSE))
+  expect_identical(coda::niter(longer), 40L)
+})
