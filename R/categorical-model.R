@@ -18,9 +18,7 @@ categorical_model <- function(frame, prior, call) {
   counted$weights <- rowSums(category_counts(frame))
   layout <- bars_layout(counted, length(columns), call)
   used <- ifelse(rows_used(frame), counted$weights, 0)
-  found <- describe_design(
-    frame$x, columns, measure_columns(frame$x, used), call
-  )
+  found <- fixed_design(frame, columns, used, call)
   prior <- complete_latent_priors(
     prior, frame$response$levels[-1L], found, layout, call
   )
@@ -116,7 +114,10 @@ categorical_data <- function(frame, prior, layout) {
   n <- length(rows)
   counts <- category_counts(frame)[rows, , drop = FALSE]
   total <- rowSums(counts)
-  fixed <- as.double(t(unname(frame$x[rows, , drop = FALSE])))
+  # the columns are the same for all categories
+  basis <- prior[[1L]]$basis
+  x <- in_basis(frame$x[rows, , drop = FALSE], basis)
+  fixed <- as.double(t(unname(x)))
   constant <- if (is.null(frame$counts)) 0 else {
     sum((frame$weights %||% rep(1, length(frame$y)))[rows] *
           log_multinomial(frame$counts[rows, , drop = FALSE]))
@@ -124,7 +125,7 @@ categorical_data <- function(frame, prior, layout) {
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
   p <- ncol(frame$x)
   part <- function(bars, category) {
-    list(
+    out <- list(
       count = as.double(length(bars)), p = as.double(p), n = as.double(n),
       bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
@@ -133,6 +134,8 @@ categorical_data <- function(frame, prior, layout) {
         total = unname(total)
       )
     )
+    out$basis <- basis
+    out
   }
   parts <- lapply(seq_along(prior), function(k) {
     own <- prior[[k]]
@@ -304,6 +307,7 @@ model_check_init.categories_model <- function(model, init, where, call) {
   check_init_vector(
     init, "coefficients", length(model$coefficients), where, call
   )
+  init <- in_columns_of_c(model, init)
   if (!is.null(init$Sigma)) {
     arg <- paste0(where, "$Sigma")
     views <- category_views(model)
@@ -322,8 +326,11 @@ model_check_init.categories_model <- function(model, init, where, call) {
 #' @exportS3Method
 model_init_from_state.categories_model <- function(model, state) {
   views <- category_views(model)
+  states <- category_states(model, state)
   list(
-    coefficients = state$b,
+    coefficients = unlist(lapply(states, function(own) {
+      with_fixed_of_data(views[[1L]]$model, own)$b
+    })),
     Sigma = if (has_groups(model)) {
       stats::setNames(Map(function(view, own) {
         crossed_covariances(view$model, own)
@@ -352,7 +359,7 @@ draw_prior.categories_model <- function(model) {
 # 1 x rows x (K - 1)
 categorical_eta <- function(model, state) {
   eta <- lapply(category_states(model, state), function(own) {
-    eta_of_state(model, own)
+    eta_of_state(model, with_fixed_of_data(category_view(model, 1L)$model, own))
   })
   array(unlist(eta), c(1L, length(eta[[1L]]), length(eta)))
 }
@@ -397,6 +404,7 @@ set_data.categories_model <- function(model, data, call = rlang::caller_env()) {
 model_quantities.categories_model <- function(model, state) {
   views <- category_views(model)
   effects <- unlist(Map(function(view, own) {
+    own <- with_fixed_of_data(view$model, own)
     out <- if (has_groups(model)) {
       model_effects.hlm_crossed_model(view$model, own)
     } else {

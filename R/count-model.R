@@ -13,9 +13,7 @@ count_model <- function(frame, family, prior, call) {
   }
   layout <- bars_layout(frame, length(columns), call)
   check_none_taken(intersect(c("dispersion", "log_lik"), columns), call)
-  found <- describe_design(
-    frame$x, columns, measure_columns(frame$x, as.double(used)), call
-  )
+  found <- fixed_design(frame, columns, as.double(used), call)
   prior <- complete_count_prior(prior, family, found, layout, call)
   check_count_bounds(frame, prior, columns, call)
   model <- count_model_of(frame, family, prior, layout)
@@ -78,12 +76,14 @@ count_model_of <- function(frame, family, prior, layout) {
 # What C reads, as core/hlm/hlm_count.h describes.
 count_data <- function(frame, family, prior, layout) {
   rows <- which(rows_used(frame))
-  x <- unname(frame$x[rows, , drop = FALSE])
+  x <- unname(in_basis(frame$x[rows, , drop = FALSE], prior$basis))
   y <- as.double(frame$y[rows])
   weights <- frame$weights[rows]
   offset <- frame$offset[rows]
   p <- ncol(x)
-  quadratic <- prior_precision(as_logistic_prior(prior))
+  own <- as_logistic_prior(prior)
+  own$basis <- NULL
+  quadratic <- prior_precision(own)
   precision <- quadratic$precision
   none <- bar_fixed_effects(numeric(p), numeric(p))
   bars <- if (is.null(layout)) list() else {
@@ -93,7 +93,7 @@ count_data <- function(frame, family, prior, layout) {
       bar
     })
   }
-  list(
+  data <- list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
     x = as.double(t(x)), y = y, weights = weights, offset = offset,
@@ -111,6 +111,8 @@ count_data <- function(frame, family, prior, layout) {
     bars = bars,
     nesting = if (length(bars) > 0L) nestings(frame, layout) else list()
   )
+  data$basis <- prior$basis
+  data
 }
 
 # Where Newton's method begins: at the mean of the counts, where a column of
@@ -205,7 +207,7 @@ model_check_init.count_model <- function(model, init, where, call) {
   check_init_vector(
     init, "coefficients", length(model$coefficients), where, call
   )
-  init
+  in_columns_of_c(model, init)
 }
 
 check_count_init <- function(model, init, further, where, call) {
@@ -227,7 +229,7 @@ model_check_init.hlm_count_model <- function(model, init, where, call) {
 #' @exportS3Method
 model_init_from_state.count_model <- function(model, state) {
   list(
-    coefficients = state$b,
+    coefficients = with_fixed_of_data(model, state)$b,
     dispersion = dispersion_of(model, state)
   )
 }
@@ -271,7 +273,7 @@ dispersion_of <- function(model, state) {
 
 #' @exportS3Method
 simulate_data.events_model <- function(model, state) {
-  eta <- matrix(eta_of_state(model, state), 1L)
+  eta <- matrix(eta_of_state(model, with_fixed_of_data(model, state)), 1L)
   drop(response_draw(
     model_response(model), eta, NULL, dispersion_of(model, state)
   ))
@@ -288,6 +290,7 @@ set_data.events_model <- function(model, data, call = rlang::caller_env()) {
 #' @exportS3Method
 model_quantities.events_model <- function(model, state) {
   dispersion <- dispersion_of(model, state)
+  state <- with_fixed_of_data(model, state)
   c(
     model_effects(model, state), dispersion = dispersion,
     log_lik = log_lik_of_state(
@@ -332,7 +335,8 @@ count_log_prior <- function(model, x) {
   data <- model$data
   p <- length(model$coefficients)
   quadratic <- prior_precision(as_logistic_prior(model$prior))
-  away <- x[, seq_len(p), drop = FALSE] - rep(data$mean, each = nrow(x))
+  away <- to_basis(x[, seq_len(p), drop = FALSE], data$basis) -
+    rep(data$mean, each = nrow(x))
   out <- quadratic$constant -
     rowSums((away %*% matrix(data$precision, p)) * away) / 2
   if (data$negbinomial == 1) {

@@ -11,17 +11,17 @@ with_bases <- function(model, run) {
 # fixed: the basis of the fixed effects; means: whether a single bar has the
 # coefficients of the groups, not their deviations.
 rebase_draws <- function(model, draws, back = FALSE,
-                         fixed = bar_designs(model)[[1L]]$basis, means = TRUE) {
+                         fixed = model$data$basis, means = TRUE) {
   designs <- bar_designs(model)
   bases <- lapply(designs, `[[`, "bar_basis")
-  if (length(designs) == 0L || is.null(fixed) && all(lengths(bases) == 0L)) {
+  if (is.null(fixed) && all(lengths(bases) == 0L)) {
     return(draws)
   }
   turned <- function(basis) if (back && !is.null(basis)) solve(basis) else basis
   at <- seq_along(model$coefficients)
   out <- draws
   out[, at] <- of_basis(draws[, at, drop = FALSE], turned(fixed))
-  bars <- predictor_bars(model)
+  bars <- if (length(designs) > 0L) predictor_bars(model)
   for (f in seq_along(designs)) {
     q <- length(designs[[f]]$bar)
     mean_at <- if (means && !is.list(model$levels)) {

@@ -53,9 +53,7 @@ hlm_binomial_parts <- function(frames, prior, call) {
 }
 
 complete_group_prior <- function(prior, frame, layout, call) {
-  found <- describe_design(
-    frame$x, layout[[1L]]$columns, measure_columns(frame$x, frame$total), call
-  )
+  found <- fixed_design(frame, layout[[1L]]$columns, frame$total, call)
   done <- complete_logistic_prior(prior, found, call)
   variance <- done$slope_variance
   if (is.matrix(variance) || !all(is.finite(variance))) {
@@ -102,7 +100,8 @@ hlm_binomial_data <- function(frame, prior, design) {
   used <- which(rows_used(frame))
   rows <- used[order(frame$group[used])]
   p <- length(design$columns)
-  list(
+  x <- in_basis(frame$x[rows, , drop = FALSE], prior$basis)
+  data <- list(
     q = as.double(length(design$bar)), p = as.double(p),
     groups = as.double(length(frame$levels)),
     diagonal = as.double(design$diagonal),
@@ -119,11 +118,13 @@ hlm_binomial_data <- function(frame, prior, design) {
     bar = as.double(
       t(in_basis(frame$z[rows, , drop = FALSE], design$bar_basis))
     ),
-    fixed = as.double(t(frame$x[rows, , drop = FALSE])),
+    fixed = as.double(t(x)),
     success = as.double(frame$success[rows]),
     total = as.double(frame$total[rows]),
     offset = as.double(frame$offset[rows]), constant = frame$constant
   )
+  data$basis <- prior$basis
+  data
 }
 
 # ---- Starting values and sweeps ----------------------------------------------
@@ -215,7 +216,10 @@ hlm_trials_model_again <- function(model, frame) {
 #' @exportS3Method
 model_quantities.hlm_trials_model <- function(model, state) {
   eta <- state_predictor(model, state)
-  c(model_effects(model, state), log_lik = share_sum(model, eta))
+  c(
+    model_effects(model, with_fixed_of_data(model, state)),
+    log_lik = share_sum(model, eta)
+  )
 }
 
 #' @exportS3Method
@@ -261,10 +265,11 @@ crossed_binomial_data <- function(frame, prior, layout) {
   used <- rows_used(frame)
   common <- bar_fixed_effects(prior_means(prior), 1 / prior$slope_variance)
   bars <- latent_bars(frame, layout, which(used), prior, common)
-  list(
+  x <- in_basis(frame$x[used, , drop = FALSE], prior$basis)
+  data <- list(
     count = as.double(length(bars)), p = common$p, n = as.double(sum(used)),
     known = 1, bars = bars,
-    fixed = as.double(t(frame$x[used, , drop = FALSE])),
+    fixed = as.double(t(x)),
     offset = as.double(frame$offset[used]), constant = frame$constant,
     nesting = nestings(frame, layout), response = binomial_data(list(
       probit = as.double(frame$link == "probit"),
@@ -272,6 +277,8 @@ crossed_binomial_data <- function(frame, prior, layout) {
       total = as.double(frame$total[used])
     ))
   )
+  data$basis <- prior$basis
+  data
 }
 
 # As model_start.hlm_binomial_model(), for each bar.

@@ -147,7 +147,7 @@ hlm_crossed_data <- function(frame, priors, layout) {
     bar$collapsed <- 0
     bar
   })
-  c(
+  data <- c(
     list(
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
       cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)),
@@ -155,6 +155,8 @@ hlm_crossed_data <- function(frame, priors, layout) {
       nesting = nestings(frame, layout), keep = 1
     ), one[c("known", "shape", "rate", "log_weights")]
   )
+  data$basis <- one$basis
+  data
 }
 
 # The rows of a bar as of reduce_groups(), whose pool has X'P P'X alone. turn:

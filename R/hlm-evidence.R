@@ -155,7 +155,7 @@ standard_deviates <- function(d) {
 # deviates of the groups of all bars.
 log_grouped_joint <- function(model, frame, b, at, v) {
   bars <- bars_of_data(model$data)
-  eta <- tcrossprod(b, frame$x)
+  eta <- tcrossprod(b, in_basis(frame$x, model$data$basis))
   if (!is.null(frame$offset)) {
     eta <- eta + rep(frame$offset, each = nrow(b))
   }

@@ -212,7 +212,7 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   )
   spare <- length(y) - length(rows$response) - p
   fixed_at <- match(design$bar, design$columns, 0L) - 1L
-  c(
+  data <- c(
     list(
       q = as.double(length(design$bar)), p = as.double(p),
       groups = as.double(groups)
@@ -233,6 +233,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
       fixed_at = as.integer(fixed_at)
     )
   )
+  data$basis <- design$basis
+  data
 }
 
 # list(mean, precision) of the fixed effects, in the units of scaled_design()
@@ -484,6 +486,17 @@ simulate_data.hlm_model <- function(model, state) {
   state_predictor(model, state) + response_noise(model$frame, state$beta)
 }
 
+# `coefficients` of starting values, of the data's columns, as those in C; each
+# category has its own.
+in_columns_of_c <- function(model, init) {
+  basis <- model$data$basis %||% model$data$parts[[1L]]$basis
+  if (!is.null(basis) && !is.null(init$coefficients)) {
+    b <- matrix(init$coefficients, ncol(basis))
+    init$coefficients <- as.double(t(to_basis(t(b), basis)))
+  }
+  init
+}
+
 # o + x'b + z'u_j of each row; of several bars the sum over these.
 state_predictor <- function(model, state) {
   eta_of_state(model, with_fixed_of_data(model, state))
@@ -491,7 +504,7 @@ state_predictor <- function(model, state) {
 
 # The state with the fixed effects of the data's columns.
 with_fixed_of_data <- function(model, state) {
-  state$b <- drop(of_basis(t(state$b), bar_designs(model)[[1L]]$basis))
+  state$b <- drop(of_basis(t(state$b), model$data$basis))
   state
 }
 

@@ -72,7 +72,7 @@ hlm_deviations <- function(model, d, codes) {
   if (!is.null(d$u)) {
     mean[, known, ] <- d$u[, codes[known], ]
   } else if (any(known)) {
-    own <- to_basis(d$b, model$layout$basis)
+    own <- to_basis(d$b, data$basis)
     b <- t(own) * data$unit
     at <- data$intercept_at + 1
     if (at <= data$p) {

@@ -31,13 +31,13 @@
 #' the fixed part at the predictors' (weighted) means.
 #'
 #' Numeric variables are centred in this prior, so that it does not depend on
-#' where they have their 0. With `"half-t"` \eqn{\Sigma} is the covariance of the
-#' deviations where each numeric variable of the bar is at its mean: in `(year |
-#' subject)` the first \eqn{A_k} is that of the deviations in the mean year. In
-#' an interaction of the fixed effects, `x * z`, the slope of `x` is that at the
-#' mean of `z`. The draws are those of the formula's coefficients. A bar with
-#' `||` is independent where the formula says, and `"inverse-wishart"` is a prior
-#' of the formula's deviations: their variables are not centred.
+#' where they have their 0. With `"half-t"` \eqn{\Sigma} is the covariance of
+#' the deviations where each numeric variable of the bar is at its mean: in
+#' `(year | subject)` the first \eqn{A_k} is that of the deviations in the mean
+#' year. In an interaction of the fixed effects, `x * z`, the slope of `x` is
+#' that at the mean of `z`. The draws are those of the formula's coefficients. A
+#' bar with `||` is independent where the formula says, and `"inverse-wishart"`
+#' is a prior of the formula's deviations: their variables are not centred.
 #'
 #' Fields left `NULL` are completed from the data at the fit, so that the prior
 #' is weak in any units, and [prior_summary()] shows the values used. With

@@ -116,7 +116,7 @@ logistic_gibbs_state <- function(w) {
 model_start.logistic_model <- function(model, init) {
   if (!is.null(init$coefficients)) {
     return(logistic_gibbs_state(
-      init$coefficients - unname(prior_means(model$prior))
+      init$coefficients - unname(coefficient_means(model$prior))
     ))
   }
   data <- model$data
@@ -130,7 +130,7 @@ model_start.logistic_model <- function(model, init) {
 #' @exportS3Method
 model_sweeps.logistic_model <- function(model, state, n, control) {
   run <- .Call(C_logistic_sweeps, model$data, state, n, control)
-  means <- prior_means(model$prior)
+  means <- coefficient_means(model$prior)
   if (any(means != 0)) {
     run$draws <- run$draws + rep(unname(means), each = nrow(run$draws))
   }
@@ -138,7 +138,7 @@ model_sweeps.logistic_model <- function(model, state, n, control) {
 }
 
 state_coefficients <- function(model, state) {
-  state$w + unname(prior_means(model$prior))
+  state$w + unname(coefficient_means(model$prior))
 }
 
 #' @exportS3Method
@@ -206,7 +206,7 @@ draw_prior.logistic_model <- function(model) {
   w <- if (is.matrix(variance)) {
     drop(e %*% chol(variance))
   } else {
-    sqrt(variance) * e
+    drop(of_basis(t(sqrt(variance) * e), model$prior$basis))
   }
   logistic_gibbs_state(w)
 }
@@ -358,8 +358,9 @@ logistic_posterior <- function(parts, prior, start, method, call) {
   if (nobs == 0L) {
     abort_argument("There are no observations with trials.", call = call)
   }
-  found <- parts$found %||% measure_columns(frame$x, frame$total)
-  design <- describe_design(frame$x, parts$columns, found, call)
+  design <- fixed_design(
+    frame, parts$columns, frame$total, call, parts$found
+  )
   prior <- complete_logistic_prior(prior, design, call)
   quadratic <- prior_precision(prior)
   start <- check_numeric_vector(
@@ -382,7 +383,11 @@ logistic_posterior <- function(parts, prior, start, method, call) {
 # approximation, is not far below that of the prior.
 wide_coefficients <- function(mode, prior) {
   variance <- prior$slope_variance
-  if (is.matrix(variance)) variance <- diag(variance)
+  if (is.matrix(variance)) {
+    variance <- diag(variance)
+  } else if (!is.null(prior$basis)) {
+    variance <- diag(covariance_of_basis(diag(variance), prior$basis))
+  }
   posterior <- diag(chol2inv(t(mode$precision_factor)))
   which(posterior > 0.01 * variance)
 }

@@ -35,6 +35,12 @@
 #' * `intercept_mean`: minus the sum of the slopes' prior means times the means
 #'   of the predictors. The log-odds at these have mean 0 then.
 #'
+#' In an interaction, `x * z`, numeric variables are centred: \eqn{w_j}{w_j} of
+#' `x` is its slope at the mean of `z`, and \eqn{s_j}{s_j} of `x:z` is the
+#' standard deviation of the product of the centred variables. The draws are
+#' those of the formula's coefficients. A covariance matrix `slope_variance`,
+#' and a prior with `Inf`, are of the formula's coefficients, without centring.
+#'
 #' The intercept and the slopes are independent beforehand. The default prior
 #' therefore depends on where a predictor has its 0, though not on its unit. The
 #' log-odds at the predictors' means have the variance \eqn{10^2 + 2 \sum_j c_j
@@ -243,6 +249,9 @@ format.logistic_prior <- function(x, ...) {
           format_each_bar("df", x$group_df, "2"),
           format_each_bar("A", x$group_scale))
       },
+      if (!is.null(x$basis)) {
+        "the numeric variables of interactions are centred"
+      },
       if (!isTRUE(x$complete)) format_given_fields(x)
     ))
   }
@@ -273,6 +282,14 @@ format_given_fields <- function(x) {
 complete_logistic_prior <- function(prior, design, call) {
   prior <- made_prior(prior, logistic_prior, call)
   columns <- design$columns
+  basis <- design$basis
+  if (isTRUE(prior$complete)) {
+    # of other rows
+    basis <- prior$basis
+  } else if (!is.null(basis) && is_of_columns(prior)) {
+    basis <- NULL
+    design <- design$raw
+  }
   p <- length(columns)
   intercept <- design$intercept
   slopes <- setdiff(seq_len(p), intercept)
@@ -282,7 +299,9 @@ complete_logistic_prior <- function(prior, design, call) {
     prior$intercept_mean %||% (0 - sum(own_means * design$mean[slopes]))
   }
   completed <- function(variances) {
-    completed_prior(variances, columns, own_means, middle)
+    done <- completed_prior(variances, columns, own_means, middle)
+    done$basis <- basis
+    done
   }
   prior <- split_named_variances(prior, columns, intercept)
   variances <- prior$slope_variance
@@ -306,6 +325,14 @@ complete_logistic_prior <- function(prior, design, call) {
     }
   }
   completed(unite_variances(given, own, slopes, intercept, p))
+}
+
+# Whether a prior has covariances or flat parts, which are of the columns of the
+# data.
+is_of_columns <- function(prior) {
+  is.matrix(prior$slope_variance) || any(is.infinite(unlist(prior[c(
+    "slope_variance", "slope_sd", "intercept_variance", "intercept_sd"
+  )])))
 }
 
 # With the variance of the intercept that a vector with names has.
@@ -365,6 +392,11 @@ prior_means <- function(prior) {
     out[["(Intercept)"]] <- prior$intercept_mean
   }
   out
+}
+
+# The same of the coefficients of the data's columns.
+coefficient_means <- function(prior) {
+  drop(of_basis(t(prior_means(prior)), prior$basis))
 }
 
 # A completed prior that is printed with the model of its link.
@@ -446,15 +478,14 @@ default_variances <- function(design, slopes, wide, call) {
 }
 
 # The coefficients of x and x^2 far from 0 are large and opposite where there is
-# a curvature, those of a group and its product with x where slopes differ. The
-# default prior has a standard deviation for each alone.
+# a curvature. The default prior has a standard deviation for each alone.
 say_near_columns <- function(names) {
   if (length(names) > 1L) {
     inform_gibbsite(
       c(i = "Columns {.val {names}} are nearly collinear, because a predictor is
              far from 0. The default prior, which has a scale for each of them
-             alone, allows hardly any curvature, or difference of slopes.",
-        i = "Centre the predictor; of a polynomial give {.code poly(x, 2)}."),
+             alone, allows hardly any curvature.",
+        i = "Give {.code poly(x, 2)}, or centre the predictor."),
       class = "collinear"
     )
   }
@@ -480,12 +511,17 @@ unite_variances <- function(given, own, slopes, intercept, p) {
 # flat ones count as having density 1.
 prior_precision <- function(prior) {
   variance <- prior$slope_variance
-  means <- unname(prior_means(prior))
+  means <- unname(coefficient_means(prior))
   mean <- if (any(means != 0)) means
   if (!is.matrix(variance)) {
     proper <- is.finite(variance)
     return(list(
-      precision = unname(1 / variance), mean = mean,
+      precision = if (is.null(prior$basis)) {
+        unname(1 / variance)
+      } else {
+        crossprod(unname(solve(prior$basis)) / unname(sqrt(variance)))
+      },
+      mean = mean,
       constant = -0.5 * sum(log(2 * pi * variance[proper])),
       flat = which(!proper)
     ))

@@ -41,9 +41,7 @@ ordinal_model <- function(frame, prior, call) {
   check_none_taken(
     grep("^log_lik$|^(theta|u)\\[", columns, value = TRUE), call
   )
-  found <- describe_design(
-    frame$x, columns, measure_columns(frame$x, as.double(used)), call
-  )
+  found <- fixed_design(frame, columns, as.double(used), call)
   prior <- complete_ordinal_prior(prior, found, layout, call)
   model <- ordinal_model_of(frame, prior, layout)
   if (length(layout) > 1L) say_aliased(model)
@@ -82,16 +80,15 @@ ordinal_model_of <- function(frame, prior, layout) {
 ordinal_data <- function(frame, prior, layout) {
   rows <- which(rows_used(frame))
   n <- length(rows)
-  x <- unname(frame$x[rows, , drop = FALSE])
+  x <- unname(in_basis(frame$x[rows, , drop = FALSE], prior$basis))
   x <- cbind(x - rep(prior$centre, each = n), rep(1, n), deparse.level = 0)
   thresholds <- length(frame$response$levels) - 1
-  quadratic <- prior_precision(as_logistic_prior(prior))
   common <- bar_fixed_effects(
-    c(quadratic$mean %||% numeric(ncol(x) - 1L), 0),
-    c(as.double(quadratic$precision), thresholds / prior$threshold_sd^2)
+    c(prior_means(prior), 0),
+    c(1 / prior$slope_variance, thresholds / prior$threshold_sd^2)
   )
   bars <- latent_bars(frame, layout, rows, prior, common)
-  list(
+  data <- list(
     count = as.double(length(bars)), p = common$p, n = as.double(n),
     bars = bars, fixed = as.double(t(x)),
     offset = as.double(frame$offset[rows]), constant = 0,
@@ -103,6 +100,8 @@ ordinal_data <- function(frame, prior, layout) {
       mean = unname(prior$centre)
     )
   )
+  data$basis <- prior$basis
+  data
 }
 
 #' @exportS3Method
@@ -198,6 +197,7 @@ model_check_init.ordered_model <- function(model, init, where, call) {
   if (any(diff(init$thresholds) <= 0)) {
     abort_argument("`{where}$thresholds` must increase.", call = call)
   }
+  init <- in_columns_of_c(model, init)
   if (has_groups(model)) check_bar_covariances(model, init, where, call) else
     init
 }
@@ -205,7 +205,7 @@ model_check_init.ordered_model <- function(model, init, where, call) {
 #' @exportS3Method
 model_init_from_state.ordered_model <- function(model, state) {
   list(
-    coefficients = own_state(state)$b,
+    coefficients = with_fixed_of_data(model, own_state(state))$b,
     thresholds = own_thresholds(model, state),
     Sigma = if (has_groups(model)) crossed_covariances(model, state)
   )
@@ -238,7 +238,7 @@ draw_prior.ordered_model <- function(model) {
 }
 
 ordinal_eta <- function(model, state) {
-  eta_of_state(model, own_state(state))
+  eta_of_state(model, with_fixed_of_data(model, own_state(state)))
 }
 
 #' @exportS3Method
@@ -267,7 +267,7 @@ set_data.ordered_model <- function(model, data, call = rlang::caller_env()) {
 model_quantities.ordered_model <- function(model, state) {
   thresholds <- own_thresholds(model, state)
   c(
-    model_effects(model, own_state(state)),
+    model_effects(model, with_fixed_of_data(model, own_state(state))),
     stats::setNames(thresholds, indexed("theta", seq_along(thresholds))),
     log_lik = log_lik_of_state(
       model, ordinal_eta(model, state), matrix(thresholds, 1L)

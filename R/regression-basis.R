@@ -59,6 +59,33 @@ centred_basis <- function(terms, frame, contrasts, used, call, all = FALSE) {
   if (all(m == diag(ncol(m)))) NULL else m
 }
 
+# describe_design() of the fixed effects of a frame, and `near`, of
+# nearly_one(). Where they have a basis it is of the columns in this, with
+# `basis`, and `raw`, that of the columns of the data. total: as for
+# measure_columns(), whose value `found` may be.
+fixed_design <- function(frame, columns, total, call, found = NULL) {
+  raw <- describe_design(
+    frame$x, columns, found %||% measure_columns(frame$x, total), call
+  )
+  raw$near <- nearly_one(frame$x, columns, raw)
+  basis <- if (is.matrix(frame$x)) {
+    terms <- frame$fixed_terms %||% frame$terms
+    centred_basis(terms, frame$model, frame$contrasts, total > 0, call)
+  }
+  if (is.null(basis)) {
+    return(raw)
+  }
+  # thresholds stand in the place of the intercept
+  if (ncol(basis) > length(columns)) basis <- basis[-1L, -1L]
+  dimnames(basis) <- list(columns, columns)
+  x <- in_basis(frame$x, basis)
+  own <- measure_columns(x, total)
+  out <- raw
+  out[c("mean", "sd")] <- own[c("mean", "sd")]
+  out$near <- nearly_one(x, columns, out)
+  c(out, list(basis = basis, raw = raw))
+}
+
 # list(m, assign): X(v) = X(v + 1) m, where v are the variables `at` of a frame,
 # as far as the columns of X(v) are combinations of those of X(v + 1); NULL if
 # the latter are not independent in these rows. assign: of model.matrix().

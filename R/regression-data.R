@@ -9,8 +9,7 @@ measure_columns <- function(x, total) {
   .Call(C_design_columns, columns_for_c(x), as.double(total))
 }
 
-# list(columns, intercept, mean, sd, near) of a matrix with the measures
-# `found`.
+# list(columns, intercept, mean, sd) of a matrix with the measures `found`.
 describe_design <- function(x, columns, found, call) {
   if (!all(found$finite)) {
     j <- which(!found$finite)[[1L]]
@@ -32,7 +31,7 @@ describe_design <- function(x, columns, found, call) {
   check_far_columns(columns, found, call)
   list(
     columns = columns, intercept = which(columns == "(Intercept)"),
-    mean = found$mean, sd = found$sd, near = nearly_one(x, columns, found)
+    mean = found$mean, sd = found$sd
   )
 }
 

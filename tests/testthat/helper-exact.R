@@ -181,7 +181,8 @@ without_bases <- function(model) {
   if (length(designs) == 0L) {
     return(model)
   }
-  model$frame$x <- gibbsite:::in_basis(model$frame$x, designs[[1L]]$basis)
+  model$frame$x <- gibbsite:::in_basis(model$frame$x, model$data$basis)
+  model$data$basis <- NULL
   several <- is.list(model$levels)
   for (f in seq_along(designs)) {
     centred <- function(z) gibbsite:::in_basis(z, designs[[f]]$bar_basis)

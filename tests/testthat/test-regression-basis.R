@@ -114,13 +114,17 @@ short <- function(f, formula, data, ...) {
 }
 
 # Fits of data whose predictor has its 0 elsewhere.
-expect_same_answers <- function(f, formula, ..., columns = NULL) {
+expect_same_answers <- function(f, formula, ..., columns = NULL, like = NULL) {
   near <- short(f, formula, basis_data(), ...)
   far <- short(f, formula, basis_data(1000), ...)
-  label <- paste(deparse(substitute(f)), deparse(formula))
+  label <- deparse(formula)
   expect_equal(
-    predict(far), predict(near), tolerance = 1e-6, label = label
+    posterior_epred(far, ndraws = 5), posterior_epred(near, ndraws = 5),
+    tolerance = 1e-6, label = label
   )
+  if (!is.null(like)) {
+    columns <- grep(like, colnames(as.matrix(near)), value = TRUE)
+  }
   expect_equal(
     as.matrix(far)[, columns], as.matrix(near)[, columns], tolerance = 1e-6,
     label = label
@@ -162,6 +166,78 @@ test_that("the answers do not depend on where a predictor has its 0", {
   expect_same_answers(
     gibbs_hlm, y ~ x * z + (x | g) + (1 | h), errors = "t", columns = several
   )
+})
+
+test_that("interactions of other responses do not depend on it", {
+  same <- function(f, formula, ...) {
+    expect_same_answers(f, formula, ..., like = "x:z")
+  }
+  fits <- same(gibbs_logistic, success ~ x * z)
+  same(gibbs_logistic, success ~ x * z, link = "probit")
+  same(gibbs_logistic, success ~ x * z + (1 | g))
+  same(gibbs_logistic, success ~ x * z + (x | g) + (1 | h))
+  same(gibbs_count, count ~ x * z)
+  same(gibbs_count, count ~ x * z + (1 | g), family = "negbinomial")
+  same(gibbs_ordinal, size ~ x * z)
+  same(gibbs_ordinal, size ~ x * z + (1 | g))
+  same(gibbs_categorical, kind ~ x * z)
+  same(gibbs_categorical, kind ~ x * z + (1 | g))
+  # the prior is that of the centred variables
+  d <- basis_data()
+  centred <- transform(d, x = x - mean(x), z = z - mean(z))
+  of <- function(data, ...) {
+    attr(short(gibbs_logistic, success ~ x * z, data, ...), "model")
+  }
+  raw <- of(d)
+  own <- of(centred)
+  w <- c(0.3, 0.5, -0.2, 0.1)
+  expect_equal(
+    gibbsite:::logistic_log_joint(
+      raw, drop(gibbsite:::of_basis(t(w), raw$prior$basis))
+    ), gibbsite:::logistic_log_joint(own, w), tolerance = 1e-3
+  )
+  expect_output(print(prior_summary(fits$far)), "interactions are centred")
+  # covariances and flat priors are of the formula's coefficients
+  expect_null(of(d, logistic_prior(Inf, Inf))$prior$basis)
+  expect_null(of(d, logistic_prior(diag(3)))$prior$basis)
+})
+
+test_that("moments of draws from a prior are those of centred variables", {
+  d <- basis_data()
+  models <- list(
+    short(gibbs_logistic, success ~ x * z, d),
+    short(gibbs_count, count ~ x * z, d),
+    short(gibbs_ordinal, size ~ x * z + (1 | g), d)
+  )
+  for (fit in models) {
+    model <- attr(fit, "model")
+    p <- length(model$prior$slope_variance)
+    b <- withr::with_seed(1, t(replicate(1000, gibbsite:::model_quantities(
+      model, gibbsite:::draw_prior(model)
+    )[seq_len(p)])))
+    c <- gibbsite:::to_basis(b, model$prior$basis)
+    error <- sqrt(2 / 1000)
+    expect_lt(
+      max(abs(apply(c, 2, var) / model$prior$slope_variance - 1)), 4.5 * error
+    )
+    expect_lt(max(abs(cor(c)[lower.tri(diag(p))])), 4.5 / sqrt(1000))
+  }
+})
+
+test_that("coefficients of starting values are those of the data's columns", {
+  d <- basis_data()
+  for (fit in list(
+    short(gibbs_count, count ~ x * z, d), short(gibbs_ordinal, size ~ x * z, d),
+    short(gibbs_categorical, kind ~ x * z, d)
+  )) {
+    model <- attr(fit, "model")
+    b <- seq_along(model$coefficients) / 10
+    init <- gibbsite:::model_check_init(
+      model, list(coefficients = b), "inits", NULL
+    )
+    state <- gibbsite:::model_start(model, init)
+    expect_equal(gibbsite:::model_init_from_state(model, state)$coefficients, b)
+  }
 })
 
 # The coefficients of these have their prior at 0: a known slope takes its part.
