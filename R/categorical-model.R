@@ -293,8 +293,7 @@ model_start.categories_model <- function(model, init) {
 model_sweeps.categories_model <- function(model, state, n, control) {
   run <- .Call(C_hlm_categories_sweeps, model$data, state, n, control)
   for (view in category_views(model)) {
-    own <- run$draws[, view$at, drop = FALSE]
-    run$draws[, view$at] <- rebase_draws(view$model, own)
+    run <- with_bases(view$model, run, view$at)
   }
   run
 }
@@ -334,7 +333,7 @@ model_init_from_state.categories_model <- function(model, state) {
     Sigma = if (has_groups(model)) {
       stats::setNames(Map(function(view, own) {
         crossed_covariances(view$model, own)
-      }, views, category_states(model, state)),
+      }, views, states),
       vapply(views, `[[`, "", "category"))
     }
   )

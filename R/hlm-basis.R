@@ -1,10 +1,18 @@
 # The draws of a model with groups in the columns of its data. C has those of
 # centred variables: R/regression-basis.R.
 
-# What C returns of some sweeps, with the draws of the data's columns.
-with_bases <- function(model, run) {
-  if (length(run$draws) > 0L) run$draws <- rebase_draws(model, run$draws)
+# What C returns of some sweeps, with the draws of the data's columns. at: the
+# places of the model's draws among all.
+with_bases <- function(model, run, at = TRUE) {
+  if (length(run$draws) > 0L && has_bases(model)) {
+    run$draws[, at] <- rebase_draws(model, run$draws[, at, drop = FALSE])
+  }
   run
+}
+
+has_bases <- function(model, fixed = model$data$basis) {
+  !is.null(fixed) ||
+    any(lengths(lapply(bar_designs(model), `[[`, "bar_basis")) > 0L)
 }
 
 # Draws of the columns in C as those of the data's, or with `back` the inverse.
@@ -14,7 +22,7 @@ rebase_draws <- function(model, draws, back = FALSE,
                          fixed = model$data$basis, means = TRUE) {
   designs <- bar_designs(model)
   bases <- lapply(designs, `[[`, "bar_basis")
-  if (is.null(fixed) && all(lengths(bases) == 0L)) {
+  if (!has_bases(model, fixed)) {
     return(draws)
   }
   turned <- function(basis) if (back && !is.null(basis)) solve(basis) else basis

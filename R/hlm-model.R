@@ -262,10 +262,7 @@ scaled_design <- function(frame, design) {
   x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
   x <- (x - rep(middle, each = sum(used))) / rep(unit, each = sum(used))
   x[, design$slopes[design$constant]] <- 0
-  list(
-    x = x, unit = unit, middle = middle,
-    basis = design$basis
-  )
+  list(x = x, unit = unit, middle = middle, basis = design$basis)
 }
 
 #' @exportS3Method
