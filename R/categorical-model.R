@@ -124,12 +124,12 @@ categorical_data <- function(frame, prior, layout) {
   }
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
   p <- ncol(frame$x)
-  part <- function(bars, category) {
+  part <- function(bars, category, joint = list()) {
     out <- list(
       count = as.double(length(bars)), p = as.double(p), n = as.double(n),
       bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
-      nesting = nesting, response = list(
+      nesting = nesting, joint = joint, response = list(
         type = "logit", success = unname(counts[, category]),
         total = unname(total)
       )
@@ -140,7 +140,10 @@ categorical_data <- function(frame, prior, layout) {
   parts <- lapply(seq_along(prior), function(k) {
     own <- prior[[k]]
     common <- bar_fixed_effects(prior_means(own), 1 / own$slope_variance)
-    part(latent_bars(frame, layout, rows, own, common), k + 1L)
+    part(
+      latent_bars(frame, layout, rows, own, common), k + 1L,
+      joint_draw(frame, layout, rows, x, common$precision, total / 4, nesting)
+    )
   })
   list(parts = parts, shift = if (length(prior) > 1L && p > 0L) {
     precision <- Reduce(`+`, lapply(prior, function(own) {

@@ -245,11 +245,12 @@ hlm_crossed_binomial_model_of <- function(frame, prior, layout) {
   title <- paste("Hierarchical", tolower(link_title(frame$link)))
   levels <- lapply(frame$bars, `[[`, "levels")
   columns <- layout[[1L]]$columns
+  data <- crossed_binomial_data(frame, prior, layout)
   new_model(
     c("hlm_crossed_binomial_model", "hlm_crossed_model", "hlm_model"),
     name = "gibbs_logistic",
-    title = title, headline = crossed_headline(title, layout, levels, n),
-    data = crossed_binomial_data(frame, prior, layout), data_part = "frame",
+    title = title, headline = crossed_headline(title, layout, levels, n, data),
+    data = data, data_part = "frame",
     prior = linked_prior(prior, frame$link), nobs = n,
     columns = crossed_columns(frame, layout), cures = binomial_cures,
     coefficients = columns, layout = layout, levels = levels,
@@ -266,12 +267,16 @@ crossed_binomial_data <- function(frame, prior, layout) {
   common <- bar_fixed_effects(prior_means(prior), 1 / prior$slope_variance)
   bars <- latent_bars(frame, layout, which(used), prior, common)
   x <- in_basis(frame$x[used, , drop = FALSE], prior$basis)
+  nesting <- nestings(frame, layout)
   data <- list(
     count = as.double(length(bars)), p = common$p, n = as.double(sum(used)),
     known = 1, bars = bars,
     fixed = as.double(t(x)),
     offset = as.double(frame$offset[used]), constant = frame$constant,
-    nesting = nestings(frame, layout), response = binomial_data(list(
+    nesting = nesting, joint = joint_draw(
+      frame, layout, which(used), x, common$precision,
+      frame$total[used] / if (frame$link == "probit") 1 else 4, nesting
+    ), response = binomial_data(list(
       probit = as.double(frame$link == "probit"),
       success = as.double(frame$success[used]),
       total = as.double(frame$total[used])

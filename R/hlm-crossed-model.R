@@ -31,15 +31,16 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
   n <- sum(rows_used(frame))
   title <- "Hierarchical linear regression"
   levels <- lapply(frame$bars, `[[`, "levels")
+  data <- hlm_crossed_data(frame, priors, layout)
   new_model(
     c("hlm_crossed_model", "hlm_model"),
     name = "gibbs_hlm",
     title = title,
     headline = paste0(
-      crossed_headline(title, layout, levels, n),
+      crossed_headline(title, layout, levels, n, data),
       if (frame$known) ", standard errors known"
     ),
-    data = hlm_crossed_data(frame, priors, layout), data_part = "frame",
+    data = data, data_part = "frame",
     prior = crossed_prior(priors), priors = priors, nobs = n,
     columns = crossed_columns(frame, layout),
     cures = hlm_cures,
@@ -49,11 +50,11 @@ hlm_crossed_model_of <- function(frame, priors, layout) {
   )
 }
 
-crossed_headline <- function(title, layout, levels, n) {
+crossed_headline <- function(title, layout, levels, n, data) {
   paste0(
     title, ": ", counted(length(layout[[1L]]$columns), "fixed effect"), ", ",
     paste0(lengths(levels), " ", names(levels), collapse = ", "), ", ",
-    counted(n, "observation")
+    counted(n, "observation"), joint_words(data)
   )
 }
 
@@ -147,12 +148,15 @@ hlm_crossed_data <- function(frame, priors, layout) {
     bar$collapsed <- 0
     bar
   })
+  nesting <- nestings(frame, layout)
   data <- c(
     list(
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
       cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)),
       y = y,
-      nesting = nestings(frame, layout), keep = 1
+      nesting = nesting, joint = joint_draw(
+        frame, layout, which(used), x, one$precision, 1, nesting, root
+      ), keep = 1
     ), one[c("known", "shape", "rate", "log_weights")]
   )
   data$basis <- one$basis

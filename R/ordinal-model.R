@@ -88,15 +88,19 @@ ordinal_data <- function(frame, prior, layout) {
     c(1 / prior$slope_variance, thresholds / prior$threshold_sd^2)
   )
   bars <- latent_bars(frame, layout, rows, prior, common)
+  nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
+  weights <- (frame$weights %||% rep(1, length(frame$y)))[rows]
   data <- list(
     count = as.double(length(bars)), p = common$p, n = as.double(n),
     bars = bars, fixed = as.double(t(x)),
     offset = as.double(frame$offset[rows]), constant = 0,
-    nesting = if (!is.null(layout)) nestings(frame, layout) else list(),
+    nesting = nesting, joint = joint_draw(
+      frame, layout, rows, x, common$precision, weights, nesting
+    ),
     response = list(
       type = "ordinal", levels = thresholds + 1, sd = prior$threshold_sd,
       code = as.double(frame$y[rows]),
-      weight = as.double((frame$weights %||% rep(1, length(frame$y)))[rows]),
+      weight = as.double(weights),
       mean = unname(prior$centre)
     )
   )

@@ -72,7 +72,7 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
         counted(length(fixed), if (grouped) "fixed effect" else "coefficient"),
         paste0(lengths(levels), " ", names(levels), recycle0 = TRUE),
         counted(sum(rows_used(frame)), "observation")
-      ), collapse = ", ")
+      ), collapse = ", "), joint_words(data)
     ),
     data = data, data_part = "frame", prior = prior,
     nobs = sum(rows_used(frame)),

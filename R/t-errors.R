@@ -40,7 +40,7 @@ with_nu_column <- function(columns, prior) {
 # mean, precision) of the rows that are used; noise: shape and rate of 1 /
 # sigma^2; slopes: list(at, shape, rate), those whose precision is drawn.
 t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
-                   nesting = list()) {
+                   nesting = list(), joint = list()) {
   p <- ncol(fixed$x)
   log_weights <- sum(log(fixed$weights))
   common <- bar_fixed_effects(fixed$mean, fixed$precision)
@@ -49,7 +49,7 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
     n = as.double(length(fixed$y)), known = 0,
     bars = unname(lapply(bars, function(bar) c(bar, common))),
     fixed = as.double(t(fixed$x)), offset = numeric(),
-    constant = log_weights / 2, nesting = nesting,
+    constant = log_weights / 2, nesting = nesting, joint = joint,
     response = list(
       type = "t", y = as.double(fixed$y), root = sqrt(as.double(fixed$weights)),
       shape = noise[[1L]], rate = noise[[2L]],
@@ -563,15 +563,13 @@ hlm_crossed_t_model_of <- function(frame, priors, layout) {
   n <- sum(rows_used(frame))
   title <- errors_title("Hierarchical linear regression", prior)
   levels <- lapply(frame$bars, `[[`, "levels")
+  data <- hlm_t_data(frame, bar_frames(frame), priors, layout)
   new_model(
     c("hlm_crossed_t_model", "t_errors_model", "hlm_crossed_model",
       "hlm_model"),
     name = "gibbs_hlm",
-    title = title, headline = crossed_headline(title, layout, levels, n),
-    data = hlm_t_data(
-      frame, bar_frames(frame), priors, layout, nestings(frame, layout)
-    ),
-    data_part = "frame", prior = prior, priors = priors, nobs = n,
+    title = title, headline = crossed_headline(title, layout, levels, n, data),
+    data = data, data_part = "frame", prior = prior, priors = priors, nobs = n,
     columns = with_nu_column(crossed_columns(frame, layout), prior),
     cures = hlm_cures, coefficients = layout[[1L]]$columns, layout = layout,
     levels = levels, group_name = names(levels),
@@ -579,7 +577,7 @@ hlm_crossed_t_model_of <- function(frame, priors, layout) {
   )
 }
 
-hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
+hlm_t_data <- function(frame, frames, priors, layout) {
   used <- rows_used(frame)
   design <- layout[[1L]]
   prior <- priors[[1L]]
@@ -602,7 +600,12 @@ hlm_t_data <- function(frame, frames, priors, layout, nesting = list()) {
     )
   }, frames, priors, layout)
   noise <- c(prior$nu0, prior$nu0 * prior$sigma0^2) / 2
-  t_data(fixed, bars, noise, prior$nu, nesting = nesting)
+  nesting <- if (length(layout) > 1L) nestings(frame, layout) else list()
+  t_data(
+    fixed, bars, noise, prior$nu, nesting = nesting, joint = joint_draw(
+      frame, layout, which(used), fixed$x, fixed$precision, weights, nesting
+    )
+  )
 }
 
 # ---- One bar -----------------------------------------------------------------

@@ -8,14 +8,21 @@
 #include "routines.h"
 #include "threads.h"
 
-SEXP args_element(SEXP list, const char *name) {
+SEXP args_optional(SEXP list, const char *name) {
   if (TYPEOF(list) != VECSXP)
     Rf_error("a list with an element `%s` was expected", name);
   SEXP names = Rf_getAttrib(list, R_NamesSymbol);
   for (R_xlen_t i = 0; i < Rf_xlength(names); i++)
     if (strcmp(CHAR(STRING_ELT(names, i)), name) == 0)
       return VECTOR_ELT(list, i);
-  Rf_error("the list has no element `%s`", name);
+  return NULL;
+}
+
+SEXP args_element(SEXP list, const char *name) {
+  SEXP x = args_optional(list, name);
+  if (x == NULL)
+    Rf_error("the list has no element `%s`", name);
+  return x;
 }
 
 double *args_doubles(SEXP list, const char *name, size_t length) {

@@ -10,8 +10,9 @@
 #include "numeric/columns.h"
 #include "run/scan.h"
 
-/* Element `name` of a list; an error when it is missing. */
+/* Element `name` of a list; an error when it is missing, or NULL. */
 SEXP args_element(SEXP list, const char *name);
+SEXP args_optional(SEXP list, const char *name);
 
 /* Element `name` as a double (or integer) vector of just this length. */
 double *args_doubles(SEXP list, const char *name, size_t length);

@@ -254,6 +254,45 @@ static void unpack_bars(SEXP list, hlm_crossed_data *data) {
   data->first = first;
 }
 
+/* Element `joint`, which may be absent or have no elements: place, z (of all bars), deviation, and
+ * the entries of each place and the factor by start and index. */
+static hlm_joint_data unpack_joint(SEXP list, const hlm_data *bar, size_t bars,
+                                   size_t n, const double *x) {
+  hlm_joint_data data = {0};
+  SEXP own = args_optional(list, "joint");
+  if (own == NULL || Rf_xlength(own) == 0)
+    return data;
+  data.bars = bars;
+  data.bar = bar;
+  data.p = bar->p;
+  data.n = n;
+  data.x = x;
+  data.precision = bar->precision;
+  data.deviations = deviation_count(bar, bars);
+  for (size_t f = 0; f < bars; f++)
+    data.terms += bar[f].q;
+  const size_t entries = args_product(data.terms, n);
+  const size_t all = data.deviations + data.p;
+  data.z = finite_numbers(own, "z", entries);
+  data.place = args_integers(own, "place", entries);
+  data.deviation = args_integers(own, "deviation", data.deviations);
+  data.entries = args_compressed(own, "entry_start", "entry", data.deviations,
+                                 entries, 1);
+  data.factor =
+    args_compressed(own, "factor_start", "factor_row", all, all, 1);
+  for (size_t i = 0; i < entries; i++)
+    if (data.place[i] < 0 || (size_t)data.place[i] >= data.deviations)
+      Rf_error("`place` is out of range");
+  for (size_t k = 0; k < data.deviations; k++)
+    if (data.deviation[k] < 0 || (size_t)data.deviation[k] >= data.deviations)
+      Rf_error("`deviation` is out of range");
+  for (size_t k = 0; k < all; k++)
+    if (data.factor.start[k] == data.factor.start[k + 1] ||
+        (size_t)data.factor.index[data.factor.start[k]] != k)
+      Rf_error("a column of the factor must begin with its diagonal");
+  return data;
+}
+
 static hlm_crossed_data unpack_crossed(SEXP list) {
   hlm_crossed_data data = {.bars = args_count(list, "count", 1),
                            .p = args_count(list, "p", 0),
@@ -282,6 +321,7 @@ static hlm_crossed_data unpack_crossed(SEXP list) {
   data.x = finite_numbers(list, "x", args_product(data.p, data.n));
   data.y = finite_numbers(list, "y", data.n);
   data.nestings = unpack_nestings(list, data.bar, data.bars, &data.nesting);
+  data.joint = unpack_joint(list, data.bar, data.bars, data.n, data.x);
   return data;
 }
 
@@ -481,6 +521,7 @@ static hlm_latent_data unpack_latent(SEXP list, hlm_data **bar) {
   data.x = finite_numbers(list, "fixed", args_product(data.n, data.p));
   data.offset = optional_numbers(list, "offset", data.n);
   data.nestings = unpack_nestings(list, data.bar, data.bars, &data.nesting);
+  data.joint = unpack_joint(list, data.bar, data.bars, data.n, data.x);
   return data;
 }
 

@@ -180,6 +180,16 @@ twin_bars_sweeps <- function(model, state, n, wrong = "") {
         )
       }, numeric(2))
     }
+    if (length(data$joint) > 0L) {
+      root <- sqrt(latent[1, ])
+      u <- twin_joint(
+        data$joint, data$bars, root * frame$x[used, , drop = FALSE],
+        lapply(frame$bars, function(bar) root * bar$z[used, , drop = FALSE]),
+        lapply(frame$bars, function(bar) bar$group[used]),
+        root * (latent[2, ] - o[used]), l, data$bars[[1]]$mean,
+        data$bars[[1]]$precision
+      )
+    }
     for (f in seq_along(q)) {
       bar <- frame$bars[[f]]
       others <- if (wrong == "others_left") integer() else

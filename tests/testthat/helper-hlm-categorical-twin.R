@@ -161,6 +161,14 @@ twin_category_step <- function(part, own, rest) {
     prior <- data$bars[[1]]
     b <- twin_latent_effects(rows$x, latent, o, prior$mean, prior$precision)
   }
+  if (length(data$joint) > 0L) {
+    root <- sqrt(latent[1, ])
+    u <- twin_joint(
+      data$joint, rows$bars, root * rows$x, lapply(rows$z, `*`, root),
+      rows$group, root * (latent[2, ] - o), l, data$bars[[1]]$mean,
+      data$bars[[1]]$precision
+    )
+  }
   for (f in all) {
     gap <- latent[2, ] - o - sum_of(setdiff(all, f), u)
     groups <- lapply(seq_len(rows$bars[[f]]$groups), function(j) {

@@ -241,6 +241,37 @@ twin_hlm_sweeps <- function(model, state, n, wrong = "") {
 
 # ---- several bars ------------------------------------------------------------
 
+# The deviations of all bars at once, by dense algebra. x, z (of each bar) and y:
+# times the roots of the precisions of the rows; bars, joint: of the data.
+twin_joint <- function(joint, bars, x, z, group, y, l, mean, precision) {
+  loads <- Map(function(bar, l) {
+    kronecker(diag(bar$groups), matrix(l, bar$q))
+  }, bars, l)
+  w <- cbind(do.call(cbind, Map(function(z, group, bar, load) {
+    as.matrix(gibbsite:::bar_matrix(z, group, bar$groups)) %*% load
+  }, z, group, bars, loads)), x)
+  deviations <- ncol(w) - ncol(x)
+  at <- c(joint$deviation + 1, deviations + seq_len(ncol(x)))
+  prior <- c(rep(0, deviations), precision * mean)
+  p <- crossprod(w) + diag(c(rep(1, deviations), precision), ncol(w))
+  root <- chol(p[at, at])
+  right <- drop(crossprod(w, y) + prior)[at]
+  effects <- numeric(ncol(w))
+  effects[at] <- backsolve(
+    root, backsolve(root, right, transpose = TRUE) + stats::rnorm(ncol(w))
+  )
+  ends <- cumsum(vapply(loads, nrow, 1L))
+  Map(function(load, end) {
+    drop(load %*% effects[end - nrow(load) + seq_len(nrow(load))])
+  }, loads, ends)
+}
+
+# Models of a chain that begins in this frame draw all bars at once.
+local_joint_draws <- function(frame = parent.frame()) {
+  local_object("is_slow", function(rate) TRUE, frame)
+  local_object("is_cheaper", function(cost, rate) TRUE, frame)
+}
+
 # A sweep by twin_hlm_sweep() over the bars, each with the responses less the
 # deviations of the others, then the moves of nested bars and the noise, from
 # the formulas on the page.
@@ -255,6 +286,19 @@ twin_crossed_sweep <- function(model, state) {
   part <- function(f) {
     bar <- frame$bars[[f]]
     rowSums(bar$z * t(matrix(u[[f]], q[[f]])[, bar$group, drop = FALSE]))
+  }
+  if (length(model$data$joint) > 0L) {
+    first <- model$data$bars[[1]]
+    weights <- if (is.null(frame$weights)) rep(1, length(used)) else
+      frame$weights
+    root <- sqrt(state$beta * weights[used])
+    u <- twin_joint(
+      model$data$joint, model$data$bars,
+      sqrt(state$beta) * t(matrix(model$data$x, model$data$p, sum(used))),
+      lapply(frame$bars, function(bar) root * bar$z[used, , drop = FALSE]),
+      lapply(frame$bars, function(bar) bar$group[used]),
+      sqrt(state$beta) * model$data$y, l, first$mean, first$precision
+    )
   }
   for (f in seq_along(q)) {
     own <- list(

@@ -79,6 +79,13 @@ twin_ordinal_sweep <- function(model, state, wrong) {
     right <- common$precision * common$mean + drop(t(x) %*% (v * (y - o)))
     b <- solve(precision, right) + solve(chol(precision), rnorm(data$p))
   }
+  if (length(data$joint) > 0L) {
+    root <- sqrt(v)
+    u <- twin_joint(
+      data$joint, bars, root * x, lapply(z, `*`, root), group, root * (y - o),
+      l, common$mean, common$precision
+    )
+  }
   for (f in all) {
     gap <- y - o - Reduce(`+`, lapply(setdiff(all, f), part, u), 0)
     groups <- lapply(seq_len(bars[[f]]$groups), function(j) {

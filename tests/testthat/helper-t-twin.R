@@ -130,6 +130,15 @@ twin_t_scales <- function(data, at) {
 twin_t_effects <- function(model, at, v) {
   data <- model$data
   x <- t(matrix(data$fixed, data$p, data$n))
+  if (length(data$joint) > 0L) {
+    first <- data$bars[[1]]
+    at$u <- twin_joint(
+      data$joint, data$bars, sqrt(v) * x, lapply(data$bars, function(bar) {
+        sqrt(v) * t(matrix(bar$bar, bar$q))
+      }), lapply(data$bars, twin_t_groups), sqrt(v) * data$response$y, at$l,
+      first$mean, first$precision
+    )
+  }
   for (f in seq_along(data$bars)) {
     bar <- data$bars[[f]]
     y <- data$response$y -

@@ -28,6 +28,7 @@ static void carve(hlm_crossed *m, arena *work) {
   m->right = arena_doubles(work, (double)data->p);
   m->part = arena_doubles(work, (double)parts_count(data->n, ROWS));
   hlm_nested_carve(&m->nested, data->bar, data->bars, work);
+  hlm_joint_open(&m->joint, &data->joint, work);
 }
 
 size_t hlm_crossed_work_size(const hlm_crossed_data *data) {
@@ -94,6 +95,18 @@ static void weigh_within(hlm_crossed *m, size_t f) {
     }
 }
 
+static status draw_jointly(hlm_crossed *m, const scan_control *control) {
+  if (m->joint.data.deviations == 0)
+    return STATUS_OK;
+  const double root = sqrt(*m->state.beta);
+  for (size_t i = 0; i < m->data.n; i++) {
+    m->joint.root[i] = root;
+    m->joint.y[i] = root * m->data.y[i];
+  }
+  return hlm_joint_draw(&m->joint, m->state.factor, m->data.bar->mean,
+                        m->state.u, control);
+}
+
 static status draw_bar(hlm_crossed *m, size_t f, const scan_control *control) {
   hlm_model *bar = m->bar + f;
   normals_draw(&control->generator, bar->normals, bar->all_normals);
@@ -141,7 +154,7 @@ status hlm_crossed_move_nested(hlm_crossed *m, const scan_control *control) {
 status hlm_crossed_sweep(void *model, const scan_control *control) {
   hlm_crossed *m = model;
   const hlm_crossed_data *data = &m->data;
-  status outcome = STATUS_OK;
+  status outcome = draw_jointly(m, control);
   for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++)
     outcome = draw_bar(m, f, control);
   if (outcome == STATUS_OK)

@@ -5,12 +5,13 @@
  *
  * where bar f has terms z_f, groups j(f, .) and its own prior of Sigma_f.  The groups
  * of the bars may be crossed, nested or partly so.  A sweep:
+ *   all u, with b integrated out, by hlm_joint.h, if the data have `joint`
  *   for each bar f, given the deviations of the others:
  *     b, u_f and Sigma_f by hlm_draw_effects(): b is drawn with u_f integrated out
  *   for each bar g whose groups lie within those of a bar f, the moves of
  *   hlm_nested.h
  *   beta | b, u, y
- * The first is collapsed Gibbs sampling (Papaspiliopoulos, Roberts & Zanella 2020,
+ * The second is collapsed Gibbs sampling (Papaspiliopoulos, Roberts & Zanella 2020,
  * doi:10.1093/biomet/asz058), whose autocorrelation does not grow with the data for
  * crossed bars.
  *
@@ -28,6 +29,7 @@
 #include <stddef.h>
 
 #include "hlm/hlm.h"
+#include "hlm/hlm_joint.h"
 #include "hlm/hlm_nested.h"
 #include "numeric/columns.h"
 #include "numeric/status.h"
@@ -50,6 +52,7 @@ typedef struct {
   hlm_table rows;              /* n x U: sqrt(v_i) z_fi                       */
   const double *x, *y;         /* p x n, n: times sqrt(v_i)                   */
   const hlm_nesting *nesting;
+  hlm_joint_data joint; /* or no deviations */
   int known, keep;
   double shape, rate, log_weights;
 } hlm_crossed_data;
@@ -61,6 +64,7 @@ typedef struct {
   double *y, *right; /* the most rows of a bar; p                             */
   double *part;      /* of residual_squares()                                 */
   hlm_nested_work nested;
+  hlm_joint joint;
   double squares;
 } hlm_crossed;
 

@@ -58,6 +58,7 @@ static void carve(hlm_latent *m, arena *work) {
   m->rows = arena_doubles(work, (double)width * (double)size);
   m->sums = arena_doubles(work, (double)width);
   hlm_nested_carve(&m->nested, data->bar, data->bars, work);
+  hlm_joint_open(&m->joint, &data->joint, work);
 }
 
 /* The data of bar f for hlm.h, with the places of its reduced rows. */
@@ -293,10 +294,23 @@ static status draw_latent(hlm_latent *m, const scan_control *control) {
   return STATUS_OK;
 }
 
+static status draw_jointly(hlm_latent *m, const scan_control *control) {
+  if (m->joint.data.deviations == 0)
+    return STATUS_OK;
+  for (size_t i = 0; i < m->data.n; i++) {
+    m->joint.root[i] = m->latent[i].root;
+    m->joint.y[i] = m->latent[i].y - m->latent[i].root * offset_of(m, i);
+  }
+  return hlm_joint_draw(&m->joint, m->bar->state.factor, m->mean,
+                        m->bar->state.u, control);
+}
+
 status hlm_latent_sweep(void *model, const scan_control *control) {
   hlm_latent *m = model;
   const hlm_latent_data *data = &m->data;
   status outcome = draw_latent(m, control);
+  if (outcome == STATUS_OK)
+    outcome = draw_jointly(m, control);
   for (size_t f = 0; outcome == STATUS_OK && f < data->bars; f++) {
     reduce_bar(m, f);
     outcome = hlm_sweep(m->bar + f, control);

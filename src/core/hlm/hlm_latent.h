@@ -9,12 +9,13 @@
  *   parameters of the response | eta, if it has any
  *   for each bar f and term k:  u_fk, Sigma_f -> s u_fk, D Sigma_f D by a slice step
  *   y_i, v_i | s_i, eta_i, for all rows
+ *   all u, with b integrated out, by hlm_joint.h, if the data have `joint`
  *   for each bar f, given the deviations of the others:
  *     b, u_f and Sigma_f by hlm_sweep() for these y: b is drawn with u_f integrated
  *     out
  *   for each bar g whose groups lie within those of a bar f, the moves of
  *   hlm_nested.h
- * The fourth is collapsed Gibbs sampling (Papaspiliopoulos, Roberts & Zanella 2020,
+ * The fifth is collapsed Gibbs sampling (Papaspiliopoulos, Roberts & Zanella 2020,
  * doi:10.1093/biomet/asz058).
  *
  * The rows of a group of bar f are reduced anew for each: times sqrt(v_i) and rotated
@@ -29,6 +30,7 @@
 #include <stddef.h>
 
 #include "hlm/hlm.h"
+#include "hlm/hlm_joint.h"
 #include "hlm/hlm_nested.h"
 #include "numeric/status.h"
 #include "run/scan.h"
@@ -64,6 +66,7 @@ typedef struct {
   const double *x;      /* p x n                                          */
   const double *offset; /* n, or NULL for none                            */
   const hlm_nesting *nesting;
+  hlm_joint_data joint; /* or no deviations */
   const hlm_response *type;
   void *response;
   double constant; /* added to log_lik */
@@ -80,6 +83,7 @@ typedef struct {
   double *rows; /* (q + p + 1) x the largest n_j: (z, x, y) sqrt(v)          */
   double *sums; /* q + p + 1                                                 */
   hlm_nested_work nested;
+  hlm_joint joint;
 } hlm_latent;
 
 size_t hlm_latent_work_size(const hlm_latent_data *data);

@@ -1,0 +1,154 @@
+# Whether the deviations of several bars are drawn all at once, and what C needs
+# for it: src/core/hlm/hlm_joint.h.
+#
+# A turn through the bars is a sampler whose autocorrelation is that of the same
+# turn of Gauss-Seidel iterations (Roberts & Sahu 1997,
+# doi:10.1111/1467-9868.00070). Its rate is found at standard deviations of the
+# groups that are twice that of the noise.
+
+# Returns a list without elements, or the element `joint` of the data. rows: those
+# that are used; x, precision: of the fixed effects; weights: what the responses
+# tell of each row, with an error of about 1; root: what z is multiplied by.
+joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
+                       root = 1) {
+  if (length(layout) < 2L) {
+    return(list())
+  }
+  bars <- Map(function(bar, design) {
+    list(
+      z = root * in_basis(bar$z[rows, , drop = FALSE], design$bar_basis),
+      group = bar$group[rows], groups = length(bar$levels),
+      sd = 2 * design$reach
+    )
+  }, frame$bars, layout)
+  at <- joint_precision(bars, x, precision, weights)
+  rate <- turn_rate(at, turn_blocks(bars, ncol(x), nesting))
+  if (!is_slow(rate)) {
+    return(list())
+  }
+  deviations <- seq_len(nrow(at) - ncol(x))
+  factor <- Matrix::Cholesky(
+    at[deviations, deviations], perm = TRUE, LDL = FALSE, super = FALSE
+  )
+  lower <- methods::as(factor, "CsparseMatrix")
+  if (is_cheaper(joint_cost(bars, lower, ncol(x)), rate)) {
+    joint_places(bars, lower, factor@perm, ncol(x))
+  } else {
+    list()
+  }
+}
+
+is_slow <- function(rate) rate > 0.8
+
+# Flops of a joint draw, of a turn of one. The autocorrelation time of turns is
+# (1 + rate) / (1 - rate).
+joint_cost <- function(bars, lower, p) {
+  n <- nrow(bars[[1L]]$z)
+  terms <- p + sum(vapply(bars, function(bar) ncol(bar$z), 1L))
+  (sum((diff(lower@p) + p)^2) + n * terms^2) / (n * terms * length(bars))
+}
+
+is_cheaper <- function(cost, rate) cost < (1 + rate) / (1 - rate)
+
+joint_precision <- function(bars, x, precision, weights) {
+  w <- do.call(cbind, c(
+    unname(lapply(bars, function(bar) {
+      bar_matrix(
+        sqrt(weights) * bar$z * rep(bar$sd, each = nrow(bar$z)), bar$group,
+        bar$groups
+      )
+    })),
+    list(methods::as(sqrt(weights) * x, "CsparseMatrix"))
+  ))
+  Matrix::crossprod(w) + Matrix::Diagonal(
+    x = c(rep(1, ncol(w) - ncol(x)), precision)
+  )
+}
+
+# What a turn draws at once: the columns of the matrices.
+turn_blocks <- function(bars, p, nesting) {
+  sizes <- vapply(bars, function(bar) ncol(bar$z) * bar$groups, 1)
+  ends <- cumsum(sizes)
+  all <- sum(sizes) + p
+  of <- function(i, j, x = 1) {
+    Matrix::sparseMatrix(i, j, x = x, dims = c(all, max(j)))
+  }
+  own <- Map(function(end, size) {
+    i <- c(end - size + seq_len(size), sum(sizes) + seq_len(p))
+    of(i, seq_along(i))
+  }, ends, sizes)
+  moves <- lapply(nesting, function(nest) {
+    outer <- nest$outer + 1
+    inner <- nest$inner + 1
+    terms <- c(ncol(bars[[outer]]$z), ncol(bars[[inner]]$z))
+    place <- function(f, q, group, term) {
+      ends[[f]] - sizes[[f]] + q * (group - 1) + term + 1
+    }
+    groups <- bars[[outer]]$groups
+    do.call(cbind, lapply(seq_along(nest$outer_term), function(k) {
+      of(
+        c(place(outer, terms[[1L]], seq_len(groups), nest$outer_term[[k]]),
+          place(inner, terms[[2L]], seq_along(nest$parent),
+                nest$inner_term[[k]])),
+        c(seq_len(groups), nest$parent + 1L),
+        rep(c(1, -1), c(groups, length(nest$parent)))
+      )
+    }))
+  })
+  c(own, moves)
+}
+
+joint_words <- function(data) {
+  joint <- (data$parts[[1L]] %||% data)$joint
+  if (length(joint) > 0L) "; deviations of all factors drawn jointly"
+}
+
+# The share of an error that is left after a turn, in the norm of the precision.
+turn_rate <- function(precision, blocks, turns = 20L) {
+  inner <- lapply(blocks, function(block) {
+    Matrix::Cholesky(Matrix::crossprod(block, precision %*% block), LDL = FALSE)
+  })
+  error <- cos(seq_len(nrow(precision)))
+  length_of <- function(error) sqrt(sum(error * (precision %*% error)))
+  for (turn in seq_len(turns)) {
+    before <- length_of(error)
+    for (f in seq_along(blocks)) {
+      pull <- Matrix::crossprod(blocks[[f]], precision %*% error)
+      error <- error - as.vector(
+        blocks[[f]] %*% Matrix::solve(inner[[f]], pull)
+      )
+    }
+    left <- length_of(error) / before
+    if (turn > 4L && left < 0.5) break
+    error <- error / max(abs(error))
+  }
+  left
+}
+
+# lower: the factor of the deviations, of which place k is that of order[k];
+# the p fixed effects come last.
+joint_places <- function(bars, lower, order, p) {
+  deviations <- nrow(lower)
+  place <- order(order) - 1L
+  last <- deviations + seq_len(p) - 1L
+  columns <- c(
+    lapply(split(lower@i, rep(seq_len(deviations), diff(lower@p))), c, last),
+    lapply(seq_len(p), function(k) last[k:p])
+  )
+  sizes <- vapply(bars, function(bar) ncol(bar$z) * bar$groups, 1)
+  of_row <- do.call(rbind, Map(function(bar, before) {
+    q <- ncol(bar$z)
+    outer(seq_len(q), before + q * (bar$group - 1), `+`)
+  }, bars, cumsum(sizes) - sizes))
+  at <- place[of_row]
+  list(
+    place = at, z = as.double(do.call(rbind, lapply(bars, function(bar) {
+      t(unname(bar$z))
+    }))),
+    deviation = order,
+    entry_start = c(0L, cumsum(tabulate(at + 1L, deviations))),
+    entry = order(at) - 1L,
+    factor_start = c(0L, as.integer(cumsum(lengths(columns)))),
+    factor_row = as.integer(unlist(columns))
+  )
+}
