@@ -124,17 +124,18 @@ categorical_data <- function(frame, prior, layout) {
   }
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
   p <- ncol(frame$x)
-  part <- function(bars, category, joint = list()) {
+  part <- function(bars, category, joint = NULL) {
     out <- list(
       count = as.double(length(bars)), p = as.double(p), n = as.double(n),
       bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
-      nesting = nesting, joint = joint, response = list(
+      nesting = nesting, response = list(
         type = "logit", success = unname(counts[, category]),
         total = unname(total)
       )
     )
     out$basis <- basis
+    out$joint <- joint
     out
   }
   parts <- lapply(seq_along(prior), function(k) {

@@ -273,16 +273,17 @@ crossed_binomial_data <- function(frame, prior, layout) {
     known = 1, bars = bars,
     fixed = as.double(t(x)),
     offset = as.double(frame$offset[used]), constant = frame$constant,
-    nesting = nesting, joint = joint_draw(
-      frame, layout, which(used), x, common$precision,
-      frame$total[used] / if (frame$link == "probit") 1 else 4, nesting
-    ), response = binomial_data(list(
+    nesting = nesting, response = binomial_data(list(
       probit = as.double(frame$link == "probit"),
       success = as.double(frame$success[used]),
       total = as.double(frame$total[used])
     ))
   )
   data$basis <- prior$basis
+  data$joint <- joint_draw(
+    frame, layout, which(used), x, common$precision,
+    frame$total[used] / if (frame$link == "probit") 1 else 4, nesting
+  )
   data
 }
 

@@ -154,12 +154,13 @@ hlm_crossed_data <- function(frame, priors, layout) {
       count = as.double(length(bars)), p = p, n = one$n, bars = unname(bars),
       cross = cross, rows = by_rows(do.call(cbind, z)), x = as.double(t(x)),
       y = y,
-      nesting = nesting, joint = joint_draw(
-        frame, layout, which(used), x, one$precision, 1, nesting, root
-      ), keep = 1
+      nesting = nesting, keep = 1
     ), one[c("known", "shape", "rate", "log_weights")]
   )
   data$basis <- one$basis
+  data$joint <- joint_draw(
+    frame, layout, which(used), x, one$precision, 1, nesting, root
+  )
   data
 }
 
@@ -204,16 +205,6 @@ rotate_groups <- function(z, x, y, group, groups) {
     fixed = as.double(t(fixed)), response = drop(as.matrix(turn %*% y)),
     pool_x = as.double(t(pool$x)), pool_y = numeric(nrow(pool$x)), rss = 0,
     turn = turn, within = within
-  )
-}
-
-# Group j has the columns q (j - 1) + 1, ..., q j.
-bar_matrix <- function(z, group, groups) {
-  q <- ncol(z)
-  Matrix::sparseMatrix(
-    i = rep(seq_len(nrow(z)), q), j = rep(q * (group - 1L), q) +
-      rep(seq_len(q), each = nrow(z)),
-    x = c(z), dims = c(nrow(z), q * groups)
   )
 }
 

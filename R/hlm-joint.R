@@ -6,13 +6,13 @@
 # doi:10.1111/1467-9868.00070). Its rate is found at standard deviations of the
 # groups that are twice that of the noise.
 
-# Returns a list without elements, or the element `joint` of the data. rows: those
-# that are used; x, precision: of the fixed effects; weights: what the responses
-# tell of each row, with an error of about 1; root: what z is multiplied by.
+# Returns the element `joint` of the data, NULL for none. rows: those that are
+# used; x, precision: of the fixed effects; weights: the precisions of normal
+# responses that tell as much as those of the rows; root: what z is multiplied by.
 joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
                        root = 1) {
   if (length(layout) < 2L) {
-    return(list())
+    return(NULL)
   }
   bars <- Map(function(bar, design) {
     list(
@@ -24,7 +24,7 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
   at <- joint_precision(bars, x, precision, weights)
   rate <- turn_rate(at, turn_blocks(bars, ncol(x), nesting))
   if (!is_slow(rate)) {
-    return(list())
+    return(NULL)
   }
   deviations <- seq_len(nrow(at) - ncol(x))
   factor <- Matrix::Cholesky(
@@ -33,8 +33,6 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
   lower <- methods::as(factor, "CsparseMatrix")
   if (is_cheaper(joint_cost(bars, lower, ncol(x)), rate)) {
     joint_places(bars, lower, factor@perm, ncol(x))
-  } else {
-    list()
   }
 }
 
@@ -51,18 +49,21 @@ joint_cost <- function(bars, lower, p) {
 is_cheaper <- function(cost, rate) cost < (1 + rate) / (1 - rate)
 
 joint_precision <- function(bars, x, precision, weights) {
-  w <- do.call(cbind, c(
-    unname(lapply(bars, function(bar) {
-      bar_matrix(
-        sqrt(weights) * bar$z * rep(bar$sd, each = nrow(bar$z)), bar$group,
-        bar$groups
-      )
-    })),
-    list(methods::as(sqrt(weights) * x, "CsparseMatrix"))
-  ))
-  Matrix::crossprod(w) + Matrix::Diagonal(
-    x = c(rep(1, ncol(w) - ncol(x)), precision)
-  )
+  w <- do.call(cbind, unname(lapply(bars, function(bar) {
+    bar_matrix(
+      sqrt(weights) * bar$z * rep(bar$sd, each = nrow(bar$z)), bar$group,
+      bar$groups
+    )
+  })))
+  x <- sqrt(weights) * x
+  # also without a prior of the fixed effects it can be inverted
+  fixed <- crossprod(x)
+  diag(fixed) <- diag(fixed) * (1 + 1e-8) + precision
+  mixed <- Matrix::crossprod(w, x)
+  methods::as(rbind(
+    cbind(Matrix::crossprod(w) + Matrix::Diagonal(ncol(w)), mixed),
+    cbind(Matrix::t(mixed), fixed)
+  ), "CsparseMatrix")
 }
 
 # What a turn draws at once: the columns of the matrices.
@@ -99,8 +100,9 @@ turn_blocks <- function(bars, p, nesting) {
 }
 
 joint_words <- function(data) {
-  joint <- (data$parts[[1L]] %||% data)$joint
-  if (length(joint) > 0L) "; deviations of all factors drawn jointly"
+  if (!is.null((data$parts[[1L]] %||% data)$joint)) {
+    "; deviations of all factors drawn jointly"
+  }
 }
 
 # The share of an error that is left after a turn, in the norm of the precision.
@@ -150,5 +152,15 @@ joint_places <- function(bars, lower, order, p) {
     entry = order(at) - 1L,
     factor_start = c(0L, as.integer(cumsum(lengths(columns)))),
     factor_row = as.integer(unlist(columns))
+  )
+}
+
+# Group j has the columns q (j - 1) + 1, ..., q j.
+bar_matrix <- function(z, group, groups) {
+  q <- ncol(z)
+  Matrix::sparseMatrix(
+    i = rep(seq_len(nrow(z)), q), j = rep(q * (group - 1L), q) +
+      rep(seq_len(q), each = nrow(z)),
+    x = c(z), dims = c(nrow(z), q * groups)
   )
 }

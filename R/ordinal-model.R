@@ -94,9 +94,7 @@ ordinal_data <- function(frame, prior, layout) {
     count = as.double(length(bars)), p = common$p, n = as.double(n),
     bars = bars, fixed = as.double(t(x)),
     offset = as.double(frame$offset[rows]), constant = 0,
-    nesting = nesting, joint = joint_draw(
-      frame, layout, rows, x, common$precision, weights, nesting
-    ),
+    nesting = nesting,
     response = list(
       type = "ordinal", levels = thresholds + 1, sd = prior$threshold_sd,
       code = as.double(frame$y[rows]),
@@ -105,6 +103,9 @@ ordinal_data <- function(frame, prior, layout) {
     )
   )
   data$basis <- prior$basis
+  data$joint <- joint_draw(
+    frame, layout, rows, x, common$precision, weights, nesting
+  )
   data
 }
 

@@ -113,6 +113,16 @@
 #' between these times \eqn{\Sigma_f}{Sigma_f} and \eqn{\Sigma_g}{Sigma_g} are
 #' drawn given the deviations. Step 5 is taken at last.
 #'
+#' Groups that are nearly nested, such as pupils of whom few change their school,
+#' would need many of these sweeps. The autocorrelation of normal draws of one
+#' bar after the other is known before the chain (Roberts and Sahu 1997). Where
+#' it is large, and one draw of the deviations of all bars costs less than the
+#' sweeps that it saves, a sweep begins with such a draw, with \eqn{b} integrated
+#' out. It is made by a sparse Cholesky factor, whose order comes from
+#' [Matrix::Cholesky()]. [print()] says so. The same holds for the other
+#' responses with latent normal variables or weights: binomial, ordered,
+#' categories and t errors.
+#'
 #' @section Regressions with t errors:
 #' With \eqn{e_i = \sqrt{v_i} (y_i - \eta_i)}{e_i = sqrt(v_i) (y_i - eta_i)} and
 #' \eqn{y_i \mid \lambda_i \sim \mathrm{N}(\eta_i, \sigma^2/(\lambda_i
@@ -214,6 +224,10 @@
 #' \eqn{\Sigma^{-1}}) up to rounding.
 #'
 #' @references
+#' Roberts GO, Sahu SK (1997). Updating schemes, correlation structure, blocking
+#' and parameterization for the Gibbs sampler. *Journal of the Royal Statistical
+#' Society B* 59, 291-317. \doi{10.1111/1467-9868.00070}
+#'
 #' Rai P. *CS772A: Probabilistic Machine Learning*, lecture slides, "Gibbs
 #' sampling: another simple example" (the conditionals with \eqn{s_j = 1}{s_j =
 #' 1}). Indian Institute of Technology Kanpur.

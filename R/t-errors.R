@@ -40,7 +40,7 @@ with_nu_column <- function(columns, prior) {
 # mean, precision) of the rows that are used; noise: shape and rate of 1 /
 # sigma^2; slopes: list(at, shape, rate), those whose precision is drawn.
 t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
-                   nesting = list(), joint = list()) {
+                   nesting = list()) {
   p <- ncol(fixed$x)
   log_weights <- sum(log(fixed$weights))
   common <- bar_fixed_effects(fixed$mean, fixed$precision)
@@ -49,7 +49,7 @@ t_data <- function(fixed, bars, noise, nu, slopes = list(at = integer()),
     n = as.double(length(fixed$y)), known = 0,
     bars = unname(lapply(bars, function(bar) c(bar, common))),
     fixed = as.double(t(fixed$x)), offset = numeric(),
-    constant = log_weights / 2, nesting = nesting, joint = joint,
+    constant = log_weights / 2, nesting = nesting,
     response = list(
       type = "t", y = as.double(fixed$y), root = sqrt(as.double(fixed$weights)),
       shape = noise[[1L]], rate = noise[[2L]],
@@ -601,11 +601,11 @@ hlm_t_data <- function(frame, frames, priors, layout) {
   }, frames, priors, layout)
   noise <- c(prior$nu0, prior$nu0 * prior$sigma0^2) / 2
   nesting <- if (length(layout) > 1L) nestings(frame, layout) else list()
-  t_data(
-    fixed, bars, noise, prior$nu, nesting = nesting, joint = joint_draw(
-      frame, layout, which(used), fixed$x, fixed$precision, weights, nesting
-    )
+  data <- t_data(fixed, bars, noise, prior$nu, nesting = nesting)
+  data$joint <- joint_draw(
+    frame, layout, which(used), fixed$x, fixed$precision, weights, nesting
   )
+  data
 }
 
 # ---- One bar -----------------------------------------------------------------

@@ -27,6 +27,21 @@ worst <- function(draws) {
   min(apply(draws, 2L, function(v) posterior::ess_bulk(matrix(v))))
 }
 
+# Pupils over ten years, of whom one in twenty changes the school.
+movers <- function(pupils = 1000, schools = 50, years = 10) {
+  set.seed(1)
+  school <- matrix(sample(schools, pupils, TRUE), pupils, years)
+  for (i in which(stats::runif(pupils) < 0.05)) {
+    school[i, sample(2:years, 1):years] <- sample(schools, 1)
+  }
+  d <- data.frame(
+    pupil = factor(rep(seq_len(pupils), years)),
+    school = factor(c(school)), year = rep(seq_len(years), each = pupils)
+  )
+  d$score <- d$year + stats::rnorm(pupils)[d$pupil] +
+    stats::rnorm(schools)[d$school] + stats::rnorm(nrow(d), 0, 0.5)
+  d
+}
 machines <- nlme::Machines
 machines$Worker <- factor(as.character(machines$Worker))
 sets <- list(
@@ -37,6 +52,9 @@ sets <- list(
   Pastes = list(strength ~ 1 + (1 | batch / cask), Pastes, 10000),
   Machines = list(
     score ~ Machine + (1 | Worker / Machine), machines, 10000
+  ),
+  movers = list(
+    score ~ year + (1 | pupil) + (1 | school), movers(), 1000
   ),
   VerbAgg = list(
     r2 ~ btype + (1 | id) + (1 | item), VerbAgg, 1000, family = "probit"

@@ -254,13 +254,13 @@ static void unpack_bars(SEXP list, hlm_crossed_data *data) {
   data->first = first;
 }
 
-/* Element `joint`, which may be absent or have no elements: place, z (of all bars), deviation, and
+/* Element `joint`, which may be absent: place, z (of all bars), deviation, and
  * the entries of each place and the factor by start and index. */
 static hlm_joint_data unpack_joint(SEXP list, const hlm_data *bar, size_t bars,
                                    size_t n, const double *x) {
   hlm_joint_data data = {0};
   SEXP own = args_optional(list, "joint");
-  if (own == NULL || Rf_xlength(own) == 0)
+  if (own == NULL)
     return data;
   data.bars = bars;
   data.bar = bar;

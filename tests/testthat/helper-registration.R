@@ -557,6 +557,40 @@ wrong_parts <- function(attempts, name, good, i) {
   }
 }
 
+# The same of the elements of data$joint, which may be absent.
+wrong_joint <- function(attempts, good) {
+  name <- "C_hlm_crossed_sweeps"
+  good <- good[[name]]
+  good$data$joint <- list(
+    place = c(0L, 1L, 0L, 2L, 3L, 4L, 3L, 5L), z = rep(1, 8),
+    deviation = c(0L, 2L, 3L, 1L, 4L, 5L),
+    entry_start = c(0L, 2L, 3L, 4L, 6L, 7L, 8L),
+    entry = c(0L, 2L, 1L, 3L, 4L, 6L, 5L, 7L),
+    factor_start = c(0L, cumsum(8:1)),
+    factor_row = unlist(lapply(0:7, function(k) k:7))
+  )
+  stopifnot(attempts$call(name, good) == "value")
+  for (element in names(good$data$joint)) {
+    for (value in bad_values()) {
+      arguments <- good
+      arguments$data$joint[element] <- list(value)
+      attempts$call(name, arguments)
+    }
+    for (other in list(NULL, good$data$joint[[element]][-1L])) {
+      arguments <- good
+      arguments$data$joint[[element]] <- other
+      attempts$must_fail(name, arguments)
+    }
+    if (element != "z") {
+      for (wild in c(-1L, 1000L, NA)) {
+        arguments <- good
+        arguments$data$joint[[element]][[2L]] <- wild
+        attempts$must_fail(name, arguments)
+      }
+    }
+  }
+}
+
 other_lengths <- function(element, whole) {
   any_length <- element %in% c("keep", "kept", "own")
   if (any_length || is.environment(whole) || is.list(whole) ||
@@ -745,5 +779,6 @@ wrong_steps <- function(attempts, good) {
 
 wrong_by_routine <- list(
   wild_states, wrong_allocations, wrong_patterns, wrong_designs, wrong_columns,
-  wrong_stores, wrong_blocks, wrong_steps, wrong_forms, wrong_labels
+  wrong_stores, wrong_blocks, wrong_steps, wrong_forms, wrong_labels,
+  wrong_joint
 )

@@ -91,23 +91,19 @@ fit_part <- asNamespace("gibbsite")$fit_part
 
 # Mistakes in what the draw of all bars knows.
 joint_mutants <- lapply(list(
-  # the groups of the next deviation
-  place = function(joint) {
-    joint$place <- rev(joint$place)
-    joint
-  },
-  # the prior of the deviations, but in the wrong order
+  # the deviations in the order of the places
   order = function(joint) {
-    joint$deviation <- rev(joint$deviation)
+    joint$deviation <- sort(joint$deviation)
     joint
   },
+  # the columns of z in other units
   terms = function(joint) {
-    joint$z <- 2 * joint$z
+    joint$z <- 4 * joint$z
     joint
   },
-  # a column without what those before it take from it
-  entries = function(joint) {
-    joint$entry <- rev(joint$entry)
+  # the second bar left out
+  bars = function(joint) {
+    joint$z[seq(2, length(joint$z), 2)] <- 0
     joint
   }
 ), function(change) {
@@ -148,9 +144,6 @@ test_that("one sweep leaves the joint distribution invariant", {
 test_that("a mistake in the joint draw is found", {
   skip_unless_extended()
   withr::local_seed(11)
-  local_joint_draws()
-  # the sweeps of a bar at a time forget a wrong draw of the other bars slowly
-  # where the groups are nearly nested
   model <- joint_model("normal")
   for (name in names(joint_mutants)) {
     change <- change_in_sweep(
@@ -182,7 +175,7 @@ test_that("bars are drawn at once where they are nearly nested", {
   )
 })
 
-test_that("pieces of a run and fits of before give the same bits", {
+test_that("threads and pieces of a run never show", {
   skip_long()
   run <- function(draws = 20, ...) {
     quietly(gibbs_hlm(
@@ -191,14 +184,6 @@ test_that("pieces of a run and fits of before give the same bits", {
     ))
   }
   expect_never_shown(run, threads = 2)
-  before <- after <- run()
-  # one that was saved before there was a joint draw goes on without it
-  attr(before, "model")$data$joint <- NULL
-  attr(after, "model")$data$joint <- list()
-  expect_identical(
-    as.matrix(quietly(extend(before, 10, progress = FALSE))),
-    as.matrix(quietly(extend(after, 10, progress = FALSE)))
-  )
 })
 
 test_that("the estimates of nearly nested groups are near those of REML", {
