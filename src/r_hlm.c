@@ -276,10 +276,9 @@ static hlm_joint_data unpack_joint(SEXP list, const hlm_data *bar, size_t bars,
   data.z = finite_numbers(own, "z", entries);
   data.place = args_integers(own, "place", entries);
   data.deviation = args_integers(own, "deviation", data.deviations);
-  data.entries = args_compressed(own, "entry_start", "entry", data.deviations,
-                                 entries, 1);
-  data.factor =
-    args_compressed(own, "factor_start", "factor_row", all, all, 1);
+  data.entries =
+    args_compressed(own, "entry_start", "entry", data.deviations, entries, 1);
+  data.factor = args_compressed(own, "factor_start", "factor_row", all, all, 1);
   for (size_t i = 0; i < entries; i++)
     if (data.place[i] < 0 || (size_t)data.place[i] >= data.deviations)
       Rf_error("`place` is out of range");

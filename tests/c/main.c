@@ -17,6 +17,7 @@
   RUN(hlm_binomial)    \
   RUN(hlm_categories)  \
   RUN(hlm_count)       \
+  RUN(hlm_joint)       \
   RUN(hlm_ordinal)     \
   RUN(hlm_t)           \
   RUN(lda)             \

@@ -25,20 +25,20 @@
 
 typedef struct {
   size_t bars, deviations, p, n, terms;
-  const hlm_data *bar;    /* F: q and groups                                */
-  const int *place;       /* Q x n: the places of the deviations of a row   */
-  const double *z, *x;    /* Q x n, p x n                                   */
+  const hlm_data *bar;     /* F: q and groups                                */
+  const int *place;        /* Q x n: the places of the deviations of a row   */
+  const double *z, *x;     /* Q x n, p x n                                   */
   const double *precision; /* p: t                                          */
-  const int *deviation;   /* U: which one of u stands at a place            */
-  compressed entries;     /* by place: where `place` has it                 */
-  compressed factor;      /* C by columns: U + p, each from its diagonal    */
+  const int *deviation;    /* U: which one of u stands at a place            */
+  compressed entries;      /* by place: where `place` has it                 */
+  compressed factor;       /* C by columns: U + p, each from its diagonal    */
 } hlm_joint_data;
 
 typedef struct {
   hlm_joint_data data;
-  double *root, *y;  /* n: sqrt(v_i), sqrt(v_i) y_i: of the caller */
-  double *z, *x;     /* Q x n, p x n: W                            */
-  double *value;     /* of C                                       */
+  double *root, *y; /* n: sqrt(v_i), sqrt(v_i) y_i: of the caller */
+  double *z, *x;    /* Q x n, p x n: W                            */
+  double *value;    /* of C                                       */
   double *column, *effect, *normals; /* U + p                      */
   int *next, *first, *row;           /* U + p                      */
 } hlm_joint;
