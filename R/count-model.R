@@ -93,6 +93,7 @@ count_data <- function(frame, family, prior, layout) {
       bar
     })
   }
+  nesting <- if (length(bars) > 0L) nestings(frame, layout) else list()
   data <- list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
@@ -108,8 +109,11 @@ count_data <- function(frame, family, prior, layout) {
     } else {
       0
     },
-    bars = bars,
-    nesting = if (length(bars) > 0L) nestings(frame, layout) else list()
+    bars = bars, nesting = nesting
+  )
+  data$near <- near_bars(
+    frame, layout, rows, x, diag(matrix(data$precision, p)),
+    rep(mean(y), length(y)), nesting
   )
   data$basis <- prior$basis
   data

@@ -214,46 +214,6 @@ by_rows <- function(m) {
   list(start = m@p, index = m@i, value = m@x)
 }
 
-# The pairs of bars whose groups lie within those of the other, which have terms
-# in common.
-nestings <- function(frame, layout) {
-  used <- rows_used(frame)
-  bars <- frame$bars
-  out <- list()
-  for (outer in seq_along(bars)) {
-    for (inner in setdiff(seq_along(bars), outer)) {
-      a <- bars[[outer]]
-      b <- bars[[inner]]
-      first <- match(seq_along(b$levels), b$group[used])
-      parent <- a$group[used][first]
-      nested <- all(parent[b$group[used]] == a$group[used])
-      alike <- length(a$levels) == length(b$levels)
-      shared <- shared_terms(layout[[outer]], layout[[inner]])
-      if (!nested || length(shared) == 0L || (alike && outer > inner)) next
-      # a level without rows is a group of its own
-      parent[is.na(parent)] <- 1L
-      out[[length(out) + 1L]] <- list(
-        outer = outer - 1, inner = inner - 1,
-        outer_term = match(shared, layout[[outer]]$bar) - 1L,
-        inner_term = match(shared, layout[[inner]]$bar) - 1L,
-        parent = parent - 1L
-      )
-    }
-  }
-  out
-}
-
-# The terms of two bars with the same column in C.
-shared_terms <- function(a, b) {
-  column <- function(design, term) {
-    own <- design$bar_basis[, term]
-    own[own != 0]
-  }
-  Filter(function(term) {
-    identical(column(a, term), column(b, term))
-  }, intersect(a$bar, b$bar))
-}
-
 # ---- Starting values and state ----------------------------------------------
 
 # The deviations begin at zero; b and those of the first bar follow from the

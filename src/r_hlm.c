@@ -651,6 +651,41 @@ static void unpack_count_bars(SEXP list, hlm_count_data *data) {
   data->bar = bar;
 }
 
+static hlm_near unpack_near(SEXP list, const hlm_count_data *data) {
+  hlm_near near = {.outer = args_count(list, "outer", 0),
+                   .inner = args_count(list, "inner", 0),
+                   .outer_term = args_count(list, "outer_term", 0),
+                   .inner_term = args_count(list, "inner_term", 0)};
+  const hlm_data *bar = data->groups.bar;
+  if (near.outer >= data->groups.bars || near.inner >= data->groups.bars ||
+      near.outer_term >= bar[near.outer].q ||
+      near.inner_term >= bar[near.inner].q)
+    Rf_error("a bar or term is out of range");
+  const size_t groups = bar[near.inner].groups;
+  near.parent = args_integers(list, "parent", groups);
+  for (size_t c = 0; c < groups; c++)
+    if (near.parent[c] < 0 || (size_t)near.parent[c] >= bar[near.outer].groups)
+      Rf_error("`parent` is out of range");
+  const compressed rows =
+    args_compressed(list, "first", "row", bar[near.outer].groups, data->n, 0);
+  near.first = rows.start;
+  near.row = rows.index;
+  near.change = finite_numbers(list, "change", rows.stored);
+  return near;
+}
+
+/* Element `near`, which may be absent. */
+static void unpack_nears(SEXP list, hlm_count_data *data) {
+  SEXP all = args_optional(list, "near");
+  if (all == NULL)
+    return;
+  data->nears = (size_t)Rf_xlength(all);
+  hlm_near *near = (hlm_near *)R_alloc(data->nears + 1, sizeof *near);
+  for (size_t i = 0; i < data->nears; i++)
+    near[i] = unpack_near(list_item(list, "near", i, data->nears), data);
+  data->near = near;
+}
+
 static hlm_count_data unpack_count(SEXP list) {
   hlm_count_data data = {0};
   data.groups.bars = args_count(list, "count", 0);
@@ -677,6 +712,7 @@ static hlm_count_data unpack_count(SEXP list) {
   unpack_count_bars(list, &data);
   data.groups.nestings = unpack_nestings(
     list, data.groups.bar, data.groups.bars, &data.groups.nesting);
+  unpack_nears(list, &data);
   return data;
 }
 

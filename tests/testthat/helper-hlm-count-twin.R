@@ -3,7 +3,8 @@
 # in the same order as the core: of each Metropolis-Hastings step the uniform
 # that chooses the part of the proposal, its normals, the chi-squared number of
 # its t part, and the uniform of the acceptance; then those of the slice steps,
-# of Sigma, of the moves of nested bars and of the dispersion.
+# of Sigma, of the moves of nested and of nearly nested bars, and of the
+# dispersion.
 #
 # `wrong` names a mistake to be made:
 #   jacobian        the dispersion is drawn without its Jacobian
@@ -15,6 +16,8 @@
 #   shift_back      the deviations do not move with b
 #   scale_jacobian  the Jacobian of Sigma has a power too many
 #   shear_prior     the shear leaves out the prior of Sigma
+#   near_inner      the move of an outer group leaves out the prior of the inner
+#   near_rows       it leaves out the rows of the inner groups elsewhere
 
 # list(y, x, o, v, family, bars): the rows that are used.
 twin_count_rows <- function(model, wrong = "") {
@@ -241,6 +244,50 @@ twin_count_bar <- function(model, r, rough, f, state, wrong) {
   state
 }
 
+# The move of each outer group with the inner groups that lie mostly within it.
+twin_count_near <- function(r, near, state, wrong) {
+  f <- near$outer + 1
+  g <- near$inner + 1
+  k <- near$outer_term + 1
+  l <- near$inner_term + 1
+  all <- seq_along(r$y)
+  home <- near$parent[r$bars[[g]]$group] + 1
+  log_normal <- function(u, l) {
+    sum(stats::dnorm(forwardsolve(l, u), log = TRUE))
+  }
+  for (j in seq_len(ncol(state$u[[f]]))) {
+    inner <- which(near$parent + 1 == j)
+    change <- (r$bars[[f]]$group == j) * r$bars[[f]]$z[, k]
+    if (wrong != "near_rows") {
+      change <- change - (home == j) * r$bars[[g]]$z[, l]
+    } else {
+      change[home == j] <- 0
+    }
+    at <- function(d) {
+      u <- state$u[[f]][, j]
+      u[[k]] <- u[[k]] + d
+      v <- state$u[[g]][, inner, drop = FALSE]
+      v[l, ] <- v[l, ] - d
+      list(u = u, v = v)
+    }
+    unit <- 1 / sqrt(
+      solve(tcrossprod(state$l[[f]]))[k, k] +
+        length(inner) * solve(tcrossprod(state$l[[g]]))[l, l]
+    )
+    d <- unit * log(twin_slice(function(s) {
+      d <- unit * log(s)
+      twin_count_density(r, all, state$eta + d * change, state$tau)$value +
+        log_normal(at(d)$u, state$l[[f]]) +
+        (wrong != "near_inner") * log_normal(at(d)$v, state$l[[g]]) - log(s)
+    }, 1))
+    state$eta <- state$eta + d * change
+    moved <- at(d)
+    state$u[[f]][, j] <- moved$u
+    state$u[[g]][, inner] <- moved$v
+  }
+  state
+}
+
 twin_count_sweep <- function(model, r, rough, state, wrong) {
   data <- model$data
   all <- seq_along(r$y)
@@ -264,6 +311,7 @@ twin_count_sweep <- function(model, r, rough, state, wrong) {
     state$l <- Map(function(l, bar) matrix(l, bar$q), moved$l, data$bars)
     state$u <- Map(function(u, bar) matrix(u, bar$q), moved$u, data$bars)
   }
+  for (near in data$near) state <- twin_count_near(r, near, state, wrong)
   if (r$family == "negbinomial") {
     state$tau <- twin_slice(function(tau) {
       twin_count_density(r, all, state$eta, tau)$value +

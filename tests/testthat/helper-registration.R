@@ -591,6 +591,30 @@ wrong_joint <- function(attempts, good) {
   }
 }
 
+# The same of data$near of counts.
+wrong_near <- function(attempts, good) {
+  name <- "C_hlm_count_sweeps"
+  good <- good[[name]]
+  groups <- good$data$bars[[1]]$groups
+  near <- list(
+    outer = 0, inner = 0, outer_term = 0, inner_term = 0,
+    parent = integer(groups), first = c(0L, rep(2L, groups)), row = 0:1,
+    change = c(1, -1)
+  )
+  good$data$near <- list(near)
+  stopifnot(attempts$call(name, good) == "value")
+  for (element in names(near)) {
+    for (value in c(bad_values(), list(near[[element]][-1L], 1000, 1000L))) {
+      arguments <- good
+      arguments$data$near[[1]][element] <- list(value)
+      attempts$call(name, arguments)
+    }
+    arguments <- good
+    arguments$data$near[[1]][[element]] <- NULL
+    attempts$must_fail(name, arguments)
+  }
+}
+
 other_lengths <- function(element, whole) {
   any_length <- element %in% c("keep", "kept", "own")
   if (any_length || is.environment(whole) || is.list(whole) ||
@@ -780,5 +804,5 @@ wrong_steps <- function(attempts, good) {
 wrong_by_routine <- list(
   wild_states, wrong_allocations, wrong_patterns, wrong_designs, wrong_columns,
   wrong_stores, wrong_blocks, wrong_steps, wrong_forms, wrong_labels,
-  wrong_joint
+  wrong_joint, wrong_near
 )

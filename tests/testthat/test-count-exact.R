@@ -39,8 +39,27 @@ count_cases <- list(
   },
   nested = function() {
     count_model_for(count ~ x + (1 | g / h), count_example(), "negbinomial")
+  },
+  near = function() near_model(count ~ x + (1 + x | k) + (1 | g)),
+  near_slopes = function() {
+    near_model(count ~ x + (1 + x | k) + (x | g), "negbinomial", offset = log(t))
   }
 )
+
+# Groups g of which a few rows lie in another k.
+near_example <- function() {
+  data <- count_example()
+  data$k <- factor(c(a = 1, b = 1, c = 2, d = 2, e = 3, f = 3)[data$g])
+  data$k[c(2, 9, 20)] <- c(3, 2, 1)
+  data
+}
+
+near_model <- function(formula, ..., data = near_example()) {
+  local_joint_draws()
+  model <- count_model_for(formula, data, ...)
+  testthat::expect_gt(length(model$data$near), 0)
+  model
+}
 
 count_draws_of_both <- function(model, wrong = "", n = 6) {
   draws_of_both(twin_count_sweeps, model, wrong, n)
@@ -59,7 +78,7 @@ test_that("the twin's mistakes are found", {
     jacobian = "weighted", offset_left = "slopes", unweighted = "weighted",
     proposal_left = "slopes", always = "slopes", shift_prior = "intercepts",
     shift_back = "intercepts", scale_jacobian = "slopes",
-    shear_prior = "slopes"
+    shear_prior = "slopes", near_inner = "near", near_rows = "near"
   )
   for (wrong in names(case_of)) {
     # a slice step with a wrong density often ends at the same point
@@ -188,6 +207,9 @@ count_joint_cases <- function() {
     ),
     crossed = count_model_for(
       count ~ x + (1 | g) + (1 | h), data, "negbinomial", prior
+    ),
+    near = near_model(
+      count ~ x + (1 | k) + (1 | g), prior = prior, data = near_example()[1:15, ]
     )
   )
 }

@@ -186,6 +186,20 @@ test_that("bars are expanded as in lme4", {
   })
 })
 
+test_that("nested bars share an intercept whatever else they have", {
+  d <- crossed_data()
+  for (form in list(
+    y ~ x + (1 + x | a) + (1 | a:c), y ~ x + (1 | a) + (1 + x | a:c)
+  )) {
+    model <- attr(short_crossed(form, d), "model")
+    expect_length(model$data$nesting, 1)
+    terms <- lapply(model$layout, `[[`, "bar")
+    nest <- model$data$nesting[[1]]
+    expect_equal(terms[[1]][nest$outer_term + 1], "(Intercept)")
+    expect_equal(terms[[2]][nest$inner_term + 1], "(Intercept)")
+  }
+})
+
 test_that("factors with the same groups are named", {
   d <- crossed_data()
   d$k <- factor(letters[d$a])

@@ -58,6 +58,8 @@ static void *carve(hlm_count *m, arena *work) {
   m->step = arena_doubles(work, w);
   m->trial = arena_doubles(work, w);
   m->gap = arena_doubles(work, w);
+  m->members = arena_doubles(work, (double)deviations);
+  m->total = arena_doubles(work, (double)deviations);
   return arena_take(work, (double)hlm_crossed_work_size(&data->groups), 1);
 }
 
@@ -585,6 +587,68 @@ static void draw_dispersion(hlm_count *m) {
   set_size(m);
 }
 
+/* ---- nearly nested bars ------------------------------------------------------------ */
+
+typedef struct {
+  const hlm_count *model;
+  const hlm_near *near;
+  size_t j;
+  double slope, bend; /* of the prior */
+  double unit;        /* of d         */
+} near_target;
+
+static double log_of_near(const void *target, double x) {
+  const near_target *t = target;
+  const double d = t->unit * x;
+  double sum = d * (t->slope - 0.5 * d * t->bend);
+  for (int i = t->near->first[t->j]; i < t->near->first[t->j + 1]; i++) {
+    const size_t row = (size_t)t->near->row[i];
+    sum += log_row(t->model, row, t->model->eta[row] + d * t->near->change[i]);
+  }
+  return sum;
+}
+
+/* members, total <- of each outer group the inner ones, and the sums of their
+ * (Sigma_g^-1 u_gc)_l */
+static void sum_members(hlm_count *m, const hlm_near *near) {
+  const hlm_model *inner = m->groups.bar + near->inner;
+  const size_t q = inner->data.q;
+  const size_t groups = m->data.groups.bar[near->outer].groups;
+  memset(m->members, 0, groups * sizeof *m->members);
+  memset(m->total, 0, groups * sizeof *m->total);
+  for (size_t c = 0; c < inner->data.groups; c++) {
+    m->members[near->parent[c]] += 1.0;
+    m->total[near->parent[c]] += linalg_inner(
+      inner->inverse + q * near->inner_term, inner->state.u + q * c, q);
+  }
+}
+
+/* The moves become m->total. */
+static void move_near(hlm_count *m, const hlm_near *near) {
+  hlm_model *outer = m->groups.bar + near->outer;
+  hlm_model *inner = m->groups.bar + near->inner;
+  const size_t k = near->outer_term, l = near->inner_term;
+  const size_t qf = outer->data.q, qg = inner->data.q;
+  linalg_inverse_from_cholesky(outer->state.factor, qf, outer->inverse);
+  linalg_inverse_from_cholesky(inner->state.factor, qg, inner->inverse);
+  sum_members(m, near);
+  for (size_t j = 0; j < outer->data.groups; j++) {
+    double *u = outer->state.u + qf * j;
+    near_target target = {m, near, j, 0.0, 0.0, 0.0};
+    target.slope = m->total[j] - linalg_inner(outer->inverse + qf * k, u, qf);
+    target.bend =
+      outer->inverse[k + qf * k] + m->members[j] * inner->inverse[l + qg * l];
+    target.unit = 1.0 / sqrt(target.bend);
+    const double d = target.unit * slice_step(log_of_near, &target, 0.0);
+    u[k] += d;
+    for (int i = near->first[j]; i < near->first[j + 1]; i++)
+      m->eta[near->row[i]] += d * near->change[i];
+    m->total[j] = d;
+  }
+  for (size_t c = 0; c < inner->data.groups; c++)
+    inner->state.u[l + qg * c] -= m->total[near->parent[c]];
+}
+
 /* ---- the sweep ------------------------------------------------------------------- */
 
 static void predict(hlm_count *m) {
@@ -693,6 +757,8 @@ status hlm_count_sweep(void *model, const scan_control *control) {
     outcome = hlm_crossed_move_nested(&m->groups, control);
   if (outcome != STATUS_OK)
     return outcome;
+  for (size_t i = 0; i < data->nears; i++)
+    move_near(m, data->near + i);
   if (data->negbinomial)
     draw_dispersion(m);
   return isfinite(log_likelihood(m)) ? STATUS_OK : STATUS_NOT_FINITE;

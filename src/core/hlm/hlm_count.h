@@ -17,6 +17,9 @@
  *   (each step of b is followed by a slice step along a line, if the prior bounds an
  *   effect as much as the data do: find_wide())
  *   moves of nested bars (hlm_crossed.h), which leave eta as it is
+ *   u_fj -> u_fj + d, u_gc -> u_gc - d for all c in j    bars that are nearly nested: a
+ *                                     slice step for each j, with the few rows of eta
+ *                                     that it moves
  *   t | b, u, y                                    a slice step of log t
  *
  * All conditionals of effects are log-concave.  One is drawn by a
@@ -46,11 +49,24 @@
 #include "numeric/status.h"
 #include "run/scan.h"
 
+/* A term of two bars, of which most groups of the second lie within one of the first.
+ * The move of outer group j changes eta of row[i] by change[i] times its d, where i is
+ * first[j], ..., first[j + 1] - 1. */
+typedef struct {
+  size_t outer, inner, outer_term, inner_term;
+  const int *parent; /* J of inner: its group of outer  */
+  const int *first;  /* J of outer + 1                  */
+  const int *row;
+  const double *change;
+} hlm_near;
+
 typedef struct {
   hlm_crossed_data
     groups;            /* bars, p, first, bar (priors, without rows), nesting,
                               keep; the rows are of this file               */
   const hlm_rows *bar; /* F: z in the order of `row` */
+  const hlm_near *near;
+  size_t nears;
   size_t n;
   int negbinomial;
   const double *x, *y;            /* p x n, n                              */
@@ -83,6 +99,7 @@ typedef struct {
   double *right, *precision, *theta; /* p, p x p, the most q J              */
   double *centre, *factor, *step;    /* the most p or q: w, w x w, w        */
   double *trial, *gap;               /* w                                   */
+  double *members, *total;           /* the most J: of outer groups         */
 } hlm_count;
 
 size_t hlm_count_work_size(const hlm_count_data *data);

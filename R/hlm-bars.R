@@ -1,5 +1,6 @@
-# Whether the deviations of several bars are drawn all at once, and what C needs
-# for it: src/core/hlm/hlm_joint.h.
+# How several bars lie to each other: which are nested, whether the deviations of
+# all are drawn at once (src/core/hlm/hlm_joint.h), and the moves of counts whose
+# bars are nearly nested (hlm_count.h).
 #
 # A turn through the bars is a sampler whose autocorrelation is that of the same
 # turn of Gauss-Seidel iterations (Roberts & Sahu 1997,
@@ -14,15 +15,9 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
   if (length(layout) < 2L) {
     return(NULL)
   }
-  bars <- Map(function(bar, design) {
-    list(
-      z = root * in_basis(bar$z[rows, , drop = FALSE], design$bar_basis),
-      group = bar$group[rows], groups = length(bar$levels),
-      sd = 2 * design$reach
-    )
-  }, frame$bars, layout)
+  bars <- bars_of_rows(frame, layout, rows, root)
   at <- joint_precision(bars, x, precision, weights)
-  rate <- turn_rate(at, turn_blocks(bars, ncol(x), nesting))
+  rate <- turn_rate(at, bars, ncol(x), nesting)
   if (!is_slow(rate)) {
     return(NULL)
   }
@@ -34,6 +29,70 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
   if (is_cheaper(joint_cost(bars, lower, ncol(x)), rate)) {
     joint_places(bars, lower, factor@perm, ncol(x))
   }
+}
+
+# Of each bar list(z, group, groups, sd): its rows, and the reference of its
+# standard deviations.
+bars_of_rows <- function(frame, layout, rows, root = 1) {
+  Map(function(bar, design) {
+    list(
+      z = root * in_basis(bar$z[rows, , drop = FALSE], design$bar_basis),
+      group = bar$group[rows], groups = length(bar$levels),
+      sd = 2 * design$reach
+    )
+  }, frame$bars, layout)
+}
+
+# The pairs of bars of which a turn needs moves: the element `near` of the data of
+# counts, as core/hlm/hlm_count.h describes; NULL for none.
+near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
+  if (length(layout) < 2L) {
+    return(NULL)
+  }
+  bars <- bars_of_rows(frame, layout, rows)
+  at <- joint_precision(bars, x, precision, weights)
+  if (!is_slow(turn_rate(at, bars, ncol(x), nesting))) {
+    return(NULL)
+  }
+  pairs <- expand.grid(outer = seq_along(bars), inner = seq_along(bars))
+  pairs <- pairs[pairs$outer != pairs$inner, ]
+  near <- unlist(Map(function(outer, inner) {
+    terms <- shared_terms(layout[[outer]], layout[[inner]])
+    lapply(terms, near_pair, bars, layout, outer, inner)
+  }, pairs$outer, pairs$inner), recursive = FALSE)
+  near <- Filter(Negate(is.null), near)
+  if (length(near) > 0L) near
+}
+
+# NULL if the groups of bar `inner` do not lie mostly within those of `outer`, or
+# do altogether, and have the moves of nestings().
+near_pair <- function(term, bars, layout, outer, inner) {
+  a <- bars[[outer]]
+  b <- bars[[inner]]
+  met <- Matrix::sparseMatrix(
+    a$group, b$group, x = 1, dims = c(a$groups, b$groups)
+  )
+  column <- rep(seq_len(b$groups), diff(met@p))
+  most <- order(column, -met@x)
+  most <- most[!duplicated(column[most])]
+  parent <- rep(1L, b$groups)
+  parent[column[most]] <- met@i[most] + 1L
+  home <- parent[b$group]
+  strays <- which(a$group != home)
+  if (length(strays) == 0L || length(strays) > length(home) / 2) {
+    return(NULL)
+  }
+  k <- match(term, layout[[outer]]$bar)
+  l <- match(term, layout[[inner]]$bar)
+  moved_by <- c(a$group[strays], home[strays])
+  by_group <- order(moved_by)
+  list(
+    outer = outer - 1, inner = inner - 1, outer_term = k - 1,
+    inner_term = l - 1, parent = parent - 1L,
+    first = c(0L, cumsum(tabulate(moved_by, a$groups))),
+    row = c(strays, strays)[by_group] - 1L,
+    change = as.double(c(a$z[strays, k], -b$z[strays, l]))[by_group]
+  )
 }
 
 is_slow <- function(rate) rate > 0.8
@@ -106,7 +165,8 @@ joint_words <- function(data) {
 }
 
 # The share of an error that is left after a turn, in the norm of the precision.
-turn_rate <- function(precision, blocks, turns = 20L) {
+turn_rate <- function(precision, bars, p, nesting, turns = 20L) {
+  blocks <- turn_blocks(bars, p, nesting)
   inner <- lapply(blocks, function(block) {
     Matrix::Cholesky(Matrix::crossprod(block, precision %*% block), LDL = FALSE)
   })
@@ -163,4 +223,49 @@ bar_matrix <- function(z, group, groups) {
       rep(seq_len(q), each = nrow(z)),
     x = c(z), dims = c(nrow(z), q * groups)
   )
+}
+
+# ---- Nested bars --------------------------------------------------------------
+
+# The pairs of bars whose groups lie within those of the other, which have terms
+# in common.
+nestings <- function(frame, layout) {
+  used <- rows_used(frame)
+  bars <- frame$bars
+  out <- list()
+  for (outer in seq_along(bars)) {
+    for (inner in setdiff(seq_along(bars), outer)) {
+      a <- bars[[outer]]
+      b <- bars[[inner]]
+      first <- match(seq_along(b$levels), b$group[used])
+      parent <- a$group[used][first]
+      nested <- all(parent[b$group[used]] == a$group[used])
+      alike <- length(a$levels) == length(b$levels)
+      shared <- shared_terms(layout[[outer]], layout[[inner]])
+      if (!nested || length(shared) == 0L || (alike && outer > inner)) next
+      # a level without rows is a group of its own
+      parent[is.na(parent)] <- 1L
+      out[[length(out) + 1L]] <- list(
+        outer = outer - 1, inner = inner - 1,
+        outer_term = match(shared, layout[[outer]]$bar) - 1L,
+        inner_term = match(shared, layout[[inner]]$bar) - 1L,
+        parent = parent - 1L
+      )
+    }
+  }
+  out
+}
+
+# The terms of two bars with the same column in C.
+shared_terms <- function(a, b) {
+  column <- function(design, term) {
+    if (is.null(design$bar_basis)) {
+      return(stats::setNames(1, term))
+    }
+    own <- design$bar_basis[, term]
+    own[own != 0]
+  }
+  Filter(function(term) {
+    identical(column(a, term), column(b, term))
+  }, intersect(a$bar, b$bar))
 }

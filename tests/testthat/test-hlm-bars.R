@@ -1,4 +1,4 @@
-# Deviations of several bars drawn all at once.
+# Several bars: which are nested or nearly so, and how they are drawn.
 
 # Pupils of whom a few change their school.
 movers_data <- function(pupils = 60, schools = 5, years = 4, moving = 0.1) {
@@ -173,6 +173,25 @@ test_that("bars are drawn at once where they are nearly nested", {
   expect_output(
     print(brief(gibbs_hlm, joint_formula("y"), d)), "drawn\\s+jointly"
   )
+})
+
+test_that("counts of nearly nested bars have moves of their own", {
+  near <- function(formula, data) {
+    fit_part(brief(gibbs_count, formula, data), "model")$data$near
+  }
+  d <- movers_data()
+  d$count <- withr::with_seed(2, rpois(nrow(d), exp(d$y / 3)))
+  moves <- near(joint_formula("count"), d)
+  expect_length(moves, 1)
+  # each row that lies elsewhere is moved by its school and by its pupil
+  home <- moves[[1]]$parent[d$pupil] + 1
+  strays <- which(home != as.integer(d$school))
+  expect_setequal(moves[[1]]$row + 1, strays)
+  expect_length(moves[[1]]$row, 2 * length(strays))
+  expect_setequal(moves[[1]]$change, c(-1, 1))
+  expect_null(near(joint_formula("count", "(1 | school / pupil)"), d))
+  d$year <- factor(rep(1:4, each = 60))
+  expect_null(near(joint_formula("count", "(1 | pupil) + (1 | year)"), d))
 })
 
 test_that("threads and pieces of a run never show", {
