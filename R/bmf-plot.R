@@ -13,7 +13,9 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #'   points lie on the line. With `link` or `range` an interval of whole ratings
 #'   holds more than its probability. A rating at its end therefore counts in
 #'   part: by that share of the rating's probability that completes the
-#'   probability of the interval (Czado, Gneiting and Held 2009).
+#'   probability of the interval (Czado, Gneiting and Held 2009). With `range`,
+#'   whole ratings, or others on a grid, stand for the values that round to
+#'   them.
 #' - `"rmse"`: for each chain the root mean square error of each draw in the
 #'   data, by sweep. If ratings were held back, also the error in these ratings
 #'   of the mean over all kept draws so far, of all chains.
@@ -117,7 +119,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
     held = held, kept = kept, pairs = pairs, value = pairs$value,
     mean = if (type == "predicted") pair_moments(kept, pairs, stand_ins)$mean,
     below = if (type == "coverage") {
-      score_pairs(kept, pairs, stand_ins)[, 2:3, drop = FALSE]
+      below_and_up_to(kept, pairs, stand_ins)
     },
     note = if (held) {
       "ratings held back"
@@ -125,6 +127,31 @@ plotted_ratings <- function(fit, newdata, type, call) {
       "ratings in the data of the fit: the model looks better than it is"
     }
   )
+}
+
+# rating_below() of each pair. Ratings on a grid that reaches both ends of
+# `range`, as 1, ..., 5, stand for the values that round to them.
+below_and_up_to <- function(kept, pairs, stand_ins) {
+  half <- grid_step(pairs$value, kept$model$response$range) / 2
+  by_blocks(kept, pairs, function(rows) {
+    latent <- bmf_normals(kept, pairs, rows, stand_ins)
+    value <- pairs$value[rows]
+    cbind(
+      rating_below(kept, value + half, latent)[, 1L],
+      rating_below(kept, value - half, latent)[, 2L]
+    )
+  })
+}
+
+# The step of the grid from one end of `range` to the other that has all values;
+# 0 for none.
+grid_step <- function(value, range) {
+  if (is.null(range) || length(unique(value)) < 2L) {
+    return(0)
+  }
+  step <- min(diff(sort(unique(value))))
+  away <- (c(value, range[[2L]]) - range[[1L]]) / step
+  if (all(abs(away - round(away)) < 1e-6)) step else 0
 }
 
 # At most `most` pairs, spread evenly: more would overlap in the plot.

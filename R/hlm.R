@@ -172,6 +172,15 @@
 #'   [gibbs_logistic()] for successes in groups; `vignette("groups",
 #'   "gibbsite")`.
 #' @examples
+#' # crossed factors
+#' if (requireNamespace("lme4", quietly = TRUE)) {
+#'   assay <- gibbs_hlm(diameter ~ 1 + (1 | plate) + (1 | sample),
+#'     lme4::Penicillin, seed = 1
+#'   )
+#'   print(VarCorr(assay))
+#' }
+#'
+#' # one factor, with a slope for each group
 #' fit <- gibbs_hlm(weight ~ Time + (1 + Time | Chick), ChickWeight, seed = 1)
 #' summary(fit)
 #' head(coef(fit)$Chick)
@@ -182,14 +191,6 @@
 #'   se = c(15, 10, 16, 11, 9, 11, 10, 18), school = LETTERS[1:8]
 #' )
 #' gibbs_hlm(effect ~ 1 + (1 | school), schools, se = se, seed = 1)
-#'
-#' # crossed factors
-#' if (requireNamespace("lme4", quietly = TRUE)) {
-#'   assay <- gibbs_hlm(diameter ~ 1 + (1 | plate) + (1 | sample),
-#'     lme4::Penicillin, seed = 1
-#'   )
-#'   print(VarCorr(assay))
-#' }
 #' @export
 gibbs_hlm <- function(formula, data, prior = hlm_prior(), weights = NULL,
                       se = NULL, offset = NULL, subset = NULL,

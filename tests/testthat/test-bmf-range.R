@@ -216,3 +216,24 @@ test_that("what cannot be a range, and ratings outside it, are errors", {
     fold_in(fit, six)
   })
 })
+
+test_that("the picture of coverage takes whole ratings as rounded", {
+  expect_identical(grid_step(c(1, 5, 2.5), c(1, 5)), 0)
+  expect_identical(grid_step(c(1, 2, 4), c(1, 5)), 1)
+  expect_identical(grid_step(c(2, 4, 3.5), c(1, 5)), 0.5)
+  expect_identical(grid_step(c(2, 4), NULL), 0)
+  made <- withr::with_seed(1, sim_bmf(80, 60, rank = 2, share = 0.3))
+  made$value <- pmin(5, pmax(1, round(3.6 + 1.1 * drop(scale(made$value)))))
+  held <- seq(1, nrow(made), by = 2)
+  fit <- quietly(gibbs_bmf(
+    made[-held, ], rank = 2, range = c(1, 5), predict_at = made[held, ],
+    draws = 100, burnin = 100, chains = 1, seed = 1, progress = FALSE
+  ))
+  table <- picture_bmf(fit, "coverage", NULL, NULL, NULL)$table
+  expect_lt(max(abs(table$inside - table$level) / table$error), 1.7)
+  # ratings at the ends are many: taken as they are they would show fewer
+  kept <- kept_factors(fit)
+  pairs <- held_out_pairs(fit, NULL, NULL)
+  raw <- score_pairs(kept, pairs)[, 2:3]
+  expect_lt(mean(share_inside(raw, 0.9)), 0.88)
+})
