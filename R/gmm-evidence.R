@@ -64,8 +64,9 @@ positive_weights <- function(pi) pmax(pi, .Machine$double.xmin)
 set_labels <- function(model, draws, log_pi) {
   n <- nrow(draws)
   rank <- log_pi
-  rank[cbind(rep(seq_len(n), each = model$k),
-             c(apply(-log_pi, 1L, order)))] <- seq_len(model$k)
+  heaviest <- order(row(log_pi), -log_pi)
+  rank[cbind(rep(seq_len(n), each = model$k), col(log_pi)[heaviest])] <-
+    seq_len(model$k)
   labels <- pivot_labels(model, move_components(model, draws, rank))
   matrix(labels[cbind(rep(seq_len(n), model$k), c(rank))], n)
 }
@@ -131,15 +132,9 @@ mixture_points <- function(model, draws, log_pi) {
       return(list(inverse = 1 / variances, log_det = rowSums(log(variances))))
     }
     step <- if (model$covariance == "shared") 1L else k
-    own <- blocks$sigma[, c + step * (seq_len(d * d) - 1L), drop = FALSE]
-    inverse <- own
-    log_det <- numeric(nrow(own))
-    for (i in seq_len(nrow(own))) {
-      root <- chol(matrix(own[i, ], d))
-      inverse[i, ] <- chol2inv(root)
-      log_det[[i]] <- 2 * sum(log(diag(root)))
-    }
-    list(inverse = inverse, log_det = log_det)
+    invert_rows(
+      blocks$sigma[, c + step * (seq_len(d * d) - 1L), drop = FALSE], d
+    )
   })
   list(
     blocks = blocks, log_pi = log_pi,
@@ -148,6 +143,36 @@ mixture_points <- function(model, draws, log_pi) {
     }),
     covariances = covariances
   )
+}
+
+# list(inverse, log_det) of d x d matrices, one a row of x, all at once: by M =
+# L^-1 for x = LL', a column of all rows for each element.
+invert_rows <- function(x, d) {
+  at <- matrix(seq_len(d * d), d)
+  m <- array(0, c(nrow(x), d, d))
+  l <- m
+  log_det <- 0
+  for (j in seq_len(d)) {
+    before <- seq_len(j - 1L)
+    for (i in j:d) {
+      left <- x[, at[i, j]] -
+        rowSums(matrix(l[, i, before] * l[, j, before], nrow(x)))
+      l[, i, j] <- if (i == j) sqrt(left) else left / l[, j, j]
+    }
+    log_det <- log_det + 2 * log(l[, j, j])
+    m[, j, j] <- 1 / l[, j, j]
+    for (i in before) {
+      m[, j, i] <- -rowSums(matrix(l[, j, before] * m[, before, i], nrow(x))) /
+        l[, j, j]
+    }
+  }
+  inverse <- x
+  for (e in seq_len(d * d)) {
+    i <- row(at)[[e]]
+    j <- col(at)[[e]]
+    inverse[, e] <- rowSums(matrix(m[, , i] * m[, , j], nrow(x)))
+  }
+  list(inverse = inverse, log_det = log_det)
 }
 
 # How many covariance matrices there are.
@@ -176,14 +201,22 @@ conditionals_log_density <- function(model, at, kernels) {
   high + log(rowMeans(exp(value - high)))
 }
 
-# log N(mu | mean, precision^-1), summed over components: points x kernels.
+# log N(mu | mean, precision^-1), summed over components: points x kernels. It is
+# a polynomial of mu about the kernels' middle, for all of them one product.
 means_log_density <- function(at, kernels) {
   Reduce(`+`, Map(function(mu, own) {
-    vapply(own, function(one) {
-      white <- one$root %*% (t(mu) - one$mean)
-      sum(log(diag(one$root))) - length(one$mean) / 2 * log(2 * pi) -
-        colSums(white^2) / 2
-    }, numeric(nrow(mu))) |> matrix(nrow(mu))
+    d <- ncol(mu)
+    middle <- rowMeans(matrix(vapply(own, `[[`, numeric(d), "mean"), d))
+    mu <- mu - rep(middle, each = nrow(mu))
+    coefficients <- vapply(own, function(one) {
+      precision <- crossprod(one$root)
+      mean <- one$mean - middle
+      towards <- drop(precision %*% mean)
+      c(sum(log(diag(one$root))) - d / 2 * log(2 * pi) - sum(mean * towards) / 2,
+        towards, -precision / 2)
+    }, numeric(1L + d + d * d))
+    pairs <- mu[, rep(seq_len(d), d)] * mu[, rep(seq_len(d), each = d)]
+    cbind(1, mu, pairs) %*% coefficients
   }, at$mu, kernels$means))
 }
 

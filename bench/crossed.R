@@ -148,16 +148,22 @@ by_stan <- function(set) {
   worst(draws) / time
 }
 
-# "group estimate / posterior mean" of each standard deviation.
+# "group term estimate / posterior mean" of each standard deviation.
 both_deviations <- function(model, fit) {
-  key <- function(group) {
-    vapply(strsplit(group, ":"), function(x) paste(sort(x), collapse = ":"), "")
+  key <- function(group, term) {
+    group <- vapply(strsplit(group, ":"), function(x) {
+      paste(sort(x), collapse = ":")
+    }, "")
+    paste(group, ifelse(is.na(term), "Observation", term))
   }
   own <- tidy(fit, effects = "ran_pars")
+  own <- own[startsWith(own$term, "sd__"), ]
   theirs <- as.data.frame(VarCorr(model))
-  at <- match(key(own$group), key(theirs$grp))
+  theirs <- theirs[is.na(theirs$var2), ]
+  term <- sub("^sd__", "", own$term)
+  at <- match(key(own$group, term), key(theirs$grp, theirs$var1))
   paste(sprintf(
-    "%s %.3f / %.3f", own$group, theirs$sdcor[at], own$estimate
+    "%s %s %.3f / %.3f", own$group, term, theirs$sdcor[at], own$estimate
   ), collapse = ", ")
 }
 
