@@ -201,8 +201,8 @@ conditionals_log_density <- function(model, at, kernels) {
   high + log(rowMeans(exp(value - high)))
 }
 
-# log N(mu | mean, precision^-1), summed over components: points x kernels. It is
-# a polynomial of mu about the kernels' middle, for all of them one product.
+# log N(mu | mean, precision^-1), summed over components: points x kernels. It
+# is a polynomial of mu about the kernels' middle, for all of them one product.
 means_log_density <- function(at, kernels) {
   Reduce(`+`, Map(function(mu, own) {
     d <- ncol(mu)
@@ -212,8 +212,8 @@ means_log_density <- function(at, kernels) {
       precision <- crossprod(one$root)
       mean <- one$mean - middle
       towards <- drop(precision %*% mean)
-      c(sum(log(diag(one$root))) - d / 2 * log(2 * pi) - sum(mean * towards) / 2,
-        towards, -precision / 2)
+      constant <- sum(log(diag(one$root))) - d / 2 * log(2 * pi)
+      c(constant - sum(mean * towards) / 2, towards, -precision / 2)
     }, numeric(1L + d + d * d))
     pairs <- mu[, rep(seq_len(d), d)] * mu[, rep(seq_len(d), each = d)]
     cbind(1, mu, pairs) %*% coefficients

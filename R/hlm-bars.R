@@ -1,6 +1,6 @@
-# How several bars lie to each other: which are nested, whether the deviations of
-# all are drawn at once (src/core/hlm/hlm_joint.h), and the moves of counts whose
-# bars are nearly nested (hlm_count.h).
+# How several bars lie to each other: which are nested, whether the deviations
+# of all are drawn at once (src/core/hlm/hlm_joint.h), and the moves of counts
+# whose bars are nearly nested (hlm_count.h).
 #
 # A turn through the bars is a sampler whose autocorrelation is that of the same
 # turn of Gauss-Seidel iterations (Roberts & Sahu 1997,
@@ -9,7 +9,8 @@
 
 # Returns the element `joint` of the data, NULL for none. rows: those that are
 # used; x, precision: of the fixed effects; weights: the precisions of normal
-# responses that tell as much as those of the rows; root: what z is multiplied by.
+# responses that tell as much as those of the rows; root: what z is multiplied
+# by.
 joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
                        root = 1) {
   if (length(layout) < 2L) {
@@ -43,8 +44,8 @@ bars_of_rows <- function(frame, layout, rows, root = 1) {
   }, frame$bars, layout)
 }
 
-# The pairs of bars of which a turn needs moves: the element `near` of the data of
-# counts, as core/hlm/hlm_count.h describes; NULL for none.
+# The pairs of bars of which a turn needs moves: the element `near` of the data
+# of counts, as core/hlm/hlm_count.h describes; NULL for none.
 near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
   if (length(layout) < 2L) {
     return(NULL)
@@ -64,8 +65,8 @@ near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
   if (length(near) > 0L) near
 }
 
-# NULL if the groups of bar `inner` do not lie mostly within those of `outer`, or
-# do altogether, and have the moves of nestings().
+# NULL if the groups of bar `inner` do not lie mostly within those of `outer`,
+# or do altogether, and have the moves of nestings().
 near_pair <- function(term, bars, layout, outer, inner) {
   a <- bars[[outer]]
   b <- bars[[inner]]
@@ -225,7 +226,7 @@ bar_matrix <- function(z, group, groups) {
   )
 }
 
-# ---- Nested bars --------------------------------------------------------------
+# ---- Nested bars -------------------------------------------------------------
 
 # The pairs of bars whose groups lie within those of the other, which have terms
 # in common.

@@ -193,15 +193,19 @@ if (seeded) {
     runs <- lapply(1:20, function(seed) {
       time <- seconds(fit <- fit_set(set, seed = seed))
       own <- tidy(fit, effects = "ran_pars")
-      list(time = time, converged = converged(fit), sd = own$estimate,
-           words = both_deviations(model, fit))
+      list(
+        time = time, converged = converged(fit),
+        sd = own$estimate[startsWith(own$term, "sd__")],
+        words = both_deviations(model, fit)
+      )
     })
-    each <- function(part) sapply(runs, `[[`, part)
-    spread <- apply(rbind(each("sd")), 1L, function(x) diff(range(x)) / mean(x))
+    sds <- do.call(rbind, lapply(runs, `[[`, "sd"))
+    spread <- apply(sds, 2L, function(x) diff(range(x)) / mean(x))
     cat(sprintf(
-      "%-11s %d of 20 converged, median %.2f s; seed 1: %s; largest range %.3f\n",
-      name, sum(each("converged")), stats::median(each("time")),
-      runs[[1L]]$words, max(spread)
+      "%-11s %d of 20 converged, median %.2f s; largest range %.3f; seed 1: %s\n",
+      name, sum(vapply(runs, `[[`, NA, "converged")),
+      stats::median(vapply(runs, `[[`, 0, "time")), max(spread),
+      runs[[1L]]$words
     ))
   }
   quit()

@@ -7,6 +7,8 @@
 #     same with `ordinal` for ratings of five levels
 #   mpirun --bind-to none -n 3 RMPISNOW --no-echo -f bench/machines.R
 #     the same with the processes of mpirun
+#   sh bench/network.sh 1gbit Rscript bench/machines.R ...
+#     the same with workers behind links of 1 Gbit/s
 #
 # For this session alone (topics: method "partially_collapsed") and for clusters
 # of 1 and 2 workers on this machine, or that of mpirun: seconds of a sweep
@@ -96,6 +98,29 @@ note <- function(cluster, task, common, large, ...) {
   answers
 }
 
+# Worker k: on this machine, or in namespace k of bench/network.sh, where a
+# script stands for ssh.
+network <- Sys.getenv("GIBBSITE_BENCH_NETWORK")
+start_worker <- function(k) {
+  start <- function(machine, ...) {
+    parallel::makePSOCKcluster(
+      machine, useXDR = FALSE, ...,
+      rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))
+    )
+  }
+  if (network == "") return(start("localhost"))
+  there <- tempfile("ssh")
+  writeLines(c(
+    "#!/bin/sh", "for command; do :; done",
+    paste0("exec ip netns exec gibbsite", k, ' sh -c "$command"')
+  ), there)
+  Sys.chmod(there, "755")
+  start(
+    sprintf("%s.%d.2", network, k), rshcmd = there,
+    master = sprintf("%s.%d.1", network, k)
+  )
+}
+
 alone <- run(x)
 cat(sprintf("this session alone: %.3f s a sweep\n", alone$seconds))
 unlockBinding("exchange_large", inside)
@@ -105,10 +130,8 @@ for (workers in if (mpi) length(snow::getMPIcluster()) else 1:2) {
   cl <- if (mpi) {
     snow::getMPIcluster()
   } else {
-    parallel::makeCluster(
-      workers, useXDR = FALSE,
-      rscript_args = c("-e", shQuote("options(socketOptions = 'no-delay')"))
-    )
+    nodes <- lapply(seq_len(workers), start_worker)
+    structure(do.call(c, lapply(nodes, unclass)), class = class(nodes[[1L]]))
   }
   corpus <- send(cl)
   invisible(parallel::clusterCall(cl, time_in_worker, task))

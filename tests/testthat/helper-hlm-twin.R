@@ -241,8 +241,8 @@ twin_hlm_sweeps <- function(model, state, n, wrong = "") {
 
 # ---- several bars ------------------------------------------------------------
 
-# The deviations of all bars at once, by dense algebra. x, z (of each bar) and y:
-# times the roots of the precisions of the rows; bars, joint: of the data.
+# The deviations of all bars at once, by dense algebra. x, z (of each bar) and
+# y: times the roots of the precisions of the rows; bars, joint: of the data.
 twin_joint <- function(joint, bars, x, z, group, y, l, mean, precision) {
   loads <- Map(function(bar, l) {
     kronecker(diag(bar$groups), matrix(l, bar$q))

@@ -42,7 +42,9 @@ count_cases <- list(
   },
   near = function() near_model(count ~ x + (1 + x | k) + (1 | g)),
   near_slopes = function() {
-    near_model(count ~ x + (1 + x | k) + (x | g), "negbinomial", offset = log(t))
+    near_model(
+      count ~ x + (1 + x | k) + (x | g), "negbinomial", offset = log(t)
+    )
   }
 )
 
@@ -209,7 +211,8 @@ count_joint_cases <- function() {
       count ~ x + (1 | g) + (1 | h), data, "negbinomial", prior
     ),
     near = near_model(
-      count ~ x + (1 | k) + (1 | g), prior = prior, data = near_example()[1:15, ]
+      count ~ x + (1 | k) + (1 | g), prior = prior,
+      data = near_example()[1:15, ]
     )
   )
 }
