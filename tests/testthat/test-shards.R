@@ -82,6 +82,45 @@ test_that("shards give the bits of one machine, whatever the prior", {
   expect_one_machine(corpus, x, inits = list(start))
 })
 
+test_that("the session holds no documents, and 4 bytes of each token", {
+  x <- withr::with_seed(4, sim_lda(4000, k = 3, terms = 30, tokens = 50))$x
+  corpus <- corpus_here(x, c(0L, 1500L, 4000L))
+  fit <- fit_corpus(corpus, k = 3)
+  model <- fit_part(fit, "model")
+  # where each document begins
+  expect_lt(as.numeric(utils::object.size(model$data)), 16 * nrow(x) + 5e4)
+  expect_null(model$data$word)
+  # the topics of the last draw, and of the draw that topics are matched with
+  state <- attr(fit, "chains")[[1]]$state
+  expect_lt(as.numeric(utils::object.size(state)), 4 * sum(x) + 5e4)
+})
+
+test_that("documents in shards have a calibrated posterior", {
+  skip_unless_extended()
+  prior <- lda_prior(alpha = gamma_prior(5, 4), eta = gamma_prior(4, 5))
+  x <- withr::with_seed(1, sim_lda(8, k = 2, terms = 5, tokens = 3))$x
+  one <- fit_part(fit_corpus(x, k = 2, prior = prior), "model")
+  withr::local_seed(88)
+  ranks <- t(vapply(1:400, function(i) {
+    joint <- draw_joint(one)
+    data <- joint$model$data
+    document <- rep(seq_along(data$start[-1L]), diff(data$start))
+    counts <- unclass(table(
+      factor(document, 1:8), factor(data$word, 1:5)
+    ))
+    fit <- fit_corpus(
+      corpus_here(Matrix::Matrix(counts, sparse = TRUE), c(0L, 2L, 3L, 8L)),
+      prior = prior, k = 2, draws = 15, thin = 8, burnin = 40, seed = i
+    )
+    columns <- c("alpha", "eta")
+    rank_among(
+      unlist(joint$state[columns]), unclass(fit[[1]])[, columns]
+    )
+  }, numeric(2)))
+  colnames(ranks) <- c("alpha", "eta")
+  expect_true(all(sbc_inside(ranks, 15, 1e-3)))
+})
+
 test_that("log_lik of a block in several shards is summed in its order", {
   x <- shard_documents()
   model <- lda_shards_model(
