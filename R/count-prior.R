@@ -83,23 +83,14 @@ complete_count_prior <- function(prior, family, design, bars, call) {
   done <- unclass(
     complete_logistic_prior(as_logistic_prior(prior), design, call)
   )
-  variance <- done$slope_variance
-  if (!all(is.finite(variance)) && (family == "negbinomial" ||
-                                      length(bars) > 0L)) {
-    abort_argument(
-      c("`slope_variance` of `prior` must hold finite variances with groups or
-         {.code family = \"negbinomial\"}.",
-        i = "A coefficient without a prior can have an improper posterior
-             there."),
-      call = call
+  if (family == "negbinomial" || length(bars) > 0L) {
+    check_finite_variances(
+      as_logistic_prior(prior), done,
+      " with groups or `family = \"negbinomial\"`", call
     )
   }
-  if (is.matrix(variance) && length(bars) > 0L) {
-    abort_argument(
-      "`slope_variance` of `prior` must hold variances for a formula with
-       groups, not a covariance matrix.",
-      call = call
-    )
+  if (length(bars) > 0L) {
+    check_no_covariances(done, " for a formula with groups", call)
   }
   if (length(bars) > 0L) {
     done <- complete_group_fields(done, prior, bars, call)

@@ -7,14 +7,14 @@
 # doi:10.1111/1467-9868.00070). Its rate is found at standard deviations of the
 # groups that are twice that of the noise.
 
-# Returns the element `joint` of the data, NULL for none. rows: those that are
-# used; x, precision: of the fixed effects; weights: the precisions of normal
-# responses that tell as much as those of the rows; root: what z is multiplied
-# by.
+# Returns the element `joint` of the data, NULL for none: that of
+# frame$way_of_bars, if the responses alone are new. rows: those that are used;
+# x, precision: of the fixed effects; weights: the precisions of normal responses
+# that tell as much as those of the rows; root: what z is multiplied by.
 joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
                        root = 1) {
-  if (length(layout) < 2L) {
-    return(NULL)
+  if (length(layout) < 2L || !is.null(frame$way_of_bars)) {
+    return(frame$way_of_bars$joint)
   }
   bars <- bars_of_rows(frame, layout, rows, root)
   at <- joint_precision(bars, x, precision, weights)
@@ -47,8 +47,8 @@ bars_of_rows <- function(frame, layout, rows, root = 1) {
 # The pairs of bars of which a turn needs moves: the element `near` of the data
 # of counts, as core/hlm/hlm_count.h describes; NULL for none.
 near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
-  if (length(layout) < 2L) {
-    return(NULL)
+  if (length(layout) < 2L || !is.null(frame$way_of_bars)) {
+    return(frame$way_of_bars$near)
   }
   bars <- bars_of_rows(frame, layout, rows)
   at <- joint_precision(bars, x, precision, weights)
@@ -172,6 +172,7 @@ turn_rate <- function(precision, bars, p, nesting, turns = 20L) {
     Matrix::Cholesky(Matrix::crossprod(block, precision %*% block), LDL = FALSE)
   })
   error <- cos(seq_len(nrow(precision)))
+  left <- 0
   length_of <- function(error) sqrt(sum(error * (precision %*% error)))
   for (turn in seq_len(turns)) {
     before <- length_of(error)
@@ -181,8 +182,10 @@ turn_rate <- function(precision, bars, p, nesting, turns = 20L) {
         blocks[[f]] %*% Matrix::solve(inner[[f]], pull)
       )
     }
+    was <- left
     left <- length_of(error) / before
-    if (turn > 4L && left < 0.5) break
+    # it rises to the rate
+    if (turn > 4L && (left < 0.5 || left < was + 0.002)) break
     error <- error / max(abs(error))
   }
   left

@@ -54,18 +54,7 @@ hlm_binomial_parts <- function(frames, prior, call) {
 
 complete_group_prior <- function(prior, frame, layout, call) {
   found <- fixed_design(frame, layout[[1L]]$columns, frame$total, call)
-  done <- complete_logistic_prior(prior, found, call)
-  variance <- done$slope_variance
-  if (is.matrix(variance) || !all(is.finite(variance))) {
-    abort_argument(
-      c("`slope_variance` of `prior` must hold finite variances for a formula
-         with groups, not a covariance matrix or `Inf`.",
-        i = "A coefficient without a prior can have an improper posterior
-             there."),
-      call = call
-    )
-  }
-  complete_group_fields(done, prior, layout, call)
+  complete_latent_prior(prior, found, layout, call, " for a formula with groups")
 }
 
 hlm_binomial_model_of <- function(frame, prior, design) {

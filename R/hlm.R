@@ -51,7 +51,8 @@
 #' If every group has one observation and `se` is not given, the data hardly
 #' separate \eqn{\sigma} from the spread of the groups: their priors do. Levels
 #' of the grouping factor without observations are left out; predictions for
-#' them need `allow_new_levels = TRUE`.
+#' them need `allow_new_levels = TRUE`. A group all of whose rows have weight 0
+#' stays: its deviations are drawn from their prior.
 #'
 #' @section Missing values:
 #' `na_action = "fail"` (the default) raises an error that names the first

@@ -74,7 +74,8 @@
 #'   all coefficients in the order of the model matrix; a vector with names is
 #'   for the coefficients that it names, and the others have the default;
 #'   or a symmetric positive definite matrix of either size. `Inf` leaves a
-#'   coefficient without a prior (a flat one).
+#'   coefficient without a prior (a flat one). A formula with groups takes
+#'   neither `Inf`, for any coefficient, nor a matrix.
 #' @param intercept_variance `NULL`, or the prior variance of the intercept: a
 #'   positive number or `Inf`.
 #' @param group_df `NULL` or a positive number: degrees of freedom
@@ -171,20 +172,41 @@ as_logistic_prior <- function(prior) {
 
 # The prior of the coefficients of a model of latent responses, which has no
 # covariances between them, and of the groups of `layout`.
-complete_latent_prior <- function(prior, design, layout, call) {
+complete_latent_prior <- function(prior, design, layout, call, there = "") {
   done <- complete_logistic_prior(prior, design, call)
-  variance <- done$slope_variance
-  if (is.matrix(variance) || !all(is.finite(variance))) {
-    abort_argument(
-      "`slope_variance` of `prior` must hold finite variances, not a covariance
-       matrix or `Inf`.",
-      call = call
-    )
-  }
+  check_no_covariances(done, there, call)
+  check_finite_variances(prior, done, there, call)
   if (length(layout) > 0L) {
     done <- complete_group_fields(done, prior, layout, call)
   }
   done
+}
+
+# there: where this is asked for, as the message says it.
+check_no_covariances <- function(done, there, call) {
+  if (is.matrix(done$slope_variance)) {
+    abort_argument(
+      "`slope_variance` of `prior` must hold variances{there}, not a covariance
+       matrix.",
+      call = call
+    )
+  }
+}
+
+check_finite_variances <- function(prior, done, there, call) {
+  if (all(is.finite(done$slope_variance))) {
+    return(invisible())
+  }
+  fields <- c("slope_variance", "slope_sd", "intercept_variance",
+              "intercept_sd")
+  given <- Filter(function(field) {
+    any(is.infinite(unlist(prior[[field]])))
+  }, fields)
+  abort_argument(
+    c("{.code {given}} of `prior` must be finite{there}.",
+      i = "A coefficient without a prior can have an improper posterior."),
+    call = call
+  )
 }
 
 # A variance and a standard deviation of the same coefficients cannot both be

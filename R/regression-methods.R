@@ -287,7 +287,12 @@ with_responses <- function(model, data, what, remake, call,
     response$y, nrow(frame$x), "one for each row", "data", call
   )
   frame$y <- response$y
+  # how the bars are drawn depends on their groups and predictors alone
+  frame$way_of_bars <- (model$data$parts[[1L]] %||% model$data)[
+    c("joint", "near")
+  ]
   fresh <- remake(frame, response)
+  fresh$frame$way_of_bars <- NULL
   model[names(fresh)] <- fresh
   model
 }

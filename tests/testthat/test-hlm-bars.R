@@ -175,6 +175,15 @@ test_that("bars are drawn at once where they are nearly nested", {
   )
 })
 
+test_that("other responses leave the draw of all bars as it is", {
+  for (name in c("normal", "logit", "ordinal", "t")) {
+    model <- joint_model(name)
+    again <- set_data(model, simulate_data(model, draw_prior(model)))
+    expect_identical(again$data$joint, model$data$joint)
+    expect_null(again$frame$way_of_bars)
+  }
+})
+
 test_that("counts of nearly nested bars have moves of their own", {
   near <- function(formula, data) {
     fit_part(brief(gibbs_count, formula, data), "model")$data$near
