@@ -9,8 +9,8 @@
 
 # Returns the element `joint` of the data, NULL for none: that of
 # frame$way_of_bars, if the responses alone are new. rows: those that are used;
-# x, precision: of the fixed effects; weights: the precisions of normal responses
-# that tell as much as those of the rows; root: what z is multiplied by.
+# x, precision: of the fixed effects; weights: the precisions of normal
+# responses that tell as much as the rows; root: what z is multiplied by.
 joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
                        root = 1) {
   if (length(layout) < 2L || !is.null(frame$way_of_bars)) {

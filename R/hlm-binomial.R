@@ -54,7 +54,8 @@ hlm_binomial_parts <- function(frames, prior, call) {
 
 complete_group_prior <- function(prior, frame, layout, call) {
   found <- fixed_design(frame, layout[[1L]]$columns, frame$total, call)
-  complete_latent_prior(prior, found, layout, call, " for a formula with groups")
+  there <- " for a formula with groups"
+  complete_latent_prior(prior, found, layout, call, there)
 }
 
 hlm_binomial_model_of <- function(frame, prior, design) {
