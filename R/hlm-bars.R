@@ -22,9 +22,13 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
   if (!is_slow(rate)) {
     return(NULL)
   }
-  deviations <- seq_len(nrow(at) - ncol(x))
+  # every place that can have a number, also where the data have a 0
+  ones <- do.call(cbind, unname(lapply(bars, function(bar) {
+    bar_matrix(0 * bar$z + 1, bar$group, bar$groups)
+  })))
   factor <- Matrix::Cholesky(
-    at[deviations, deviations], perm = TRUE, LDL = FALSE, super = FALSE
+    Matrix::crossprod(ones) + Matrix::Diagonal(ncol(ones)),
+    perm = TRUE, LDL = FALSE, super = FALSE
   )
   lower <- methods::as(factor, "CsparseMatrix")
   if (is_cheaper(joint_cost(bars, lower, ncol(x)), rate)) {

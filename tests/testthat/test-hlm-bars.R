@@ -42,6 +42,11 @@ joint_cases <- list(
     brief(gibbs_hlm, joint_formula("y", "(1 + x | pupil) + (x || school)"),
           small_movers(), joint_prior(), offset = o)
   },
+  # the terms of a row are 0 but for one
+  levels = function() {
+    brief(gibbs_hlm, joint_formula("y", "(0 + grade | pupil) + (1 | school)"),
+          small_movers(), joint_prior())
+  },
   nested = function() {
     brief(gibbs_hlm, joint_formula("y", "(1 | school / pupil)"),
           small_movers(), joint_prior())
@@ -118,7 +123,8 @@ test_that("the core draws what its twin draws", {
     twin_crossed_sweeps(model, state, n)
   }
   twins <- list(
-    normal = normal, slopes = normal, nested = normal, none = normal,
+    normal = normal, slopes = normal, levels = normal, nested = normal,
+    none = normal,
     logit = twin_bars_sweeps, probit = twin_bars_sweeps,
     ordinal = twin_ordinal_sweeps, t = twin_t_sweeps,
     categories = twin_categorical_sweeps
