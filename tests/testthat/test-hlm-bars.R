@@ -123,8 +123,7 @@ test_that("the core draws what its twin draws", {
     twin_crossed_sweeps(model, state, n)
   }
   twins <- list(
-    normal = normal, slopes = normal, levels = normal, nested = normal,
-    none = normal,
+    normal = normal, slopes = normal, nested = normal, none = normal,
     logit = twin_bars_sweeps, probit = twin_bars_sweeps,
     ordinal = twin_ordinal_sweeps, t = twin_t_sweeps,
     categories = twin_categorical_sweeps
@@ -133,6 +132,23 @@ test_that("the core draws what its twin draws", {
     model <- joint_model(name)
     both <- draws_of_both(twins[[name]], model, n = 4)
     expect_equal(both$core, both$twin, tolerance = 1e-6, label = name)
+  }
+})
+
+test_that("the factor has a place for every number", {
+  for (name in c("levels", "slopes", "probit")) {
+    joint <- joint_model(name)$data$joint
+    deviations <- length(joint$deviation)
+    terms <- length(joint$place) / nrow(small_movers())
+    rows <- matrix(0, length(joint$place) / terms, deviations)
+    rows[cbind(rep(seq_len(nrow(rows)), each = terms), joint$place + 1)] <-
+      withr::with_seed(1, runif(length(joint$place)))
+    needed <- t(chol(crossprod(rows) + diag(deviations)))
+    there <- matrix(FALSE, length(joint$factor_start) - 1, deviations)
+    columns <- rep(seq_along(joint$factor_start[-1]), diff(joint$factor_start))
+    inside <- columns <= deviations
+    there[cbind(joint$factor_row + 1, columns)[inside, ]] <- TRUE
+    expect_true(all(there[seq_len(deviations), ][abs(needed) > 1e-12]))
   }
 })
 
