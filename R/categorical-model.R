@@ -124,7 +124,11 @@ categorical_data <- function(frame, prior, layout) {
   }
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
   p <- ncol(frame$x)
-  part <- function(bars, category, joint = NULL) {
+  # the priors of the categories differ, the groups and predictors do not
+  joint <- joint_draw(
+    frame, layout, rows, x, 1 / prior[[1L]]$slope_variance, total / 4, nesting
+  )
+  part <- function(bars, category) {
     out <- list(
       count = as.double(length(bars)), p = as.double(p), n = as.double(n),
       bars = bars, fixed = fixed,
@@ -141,16 +145,14 @@ categorical_data <- function(frame, prior, layout) {
   parts <- lapply(seq_along(prior), function(k) {
     own <- prior[[k]]
     common <- bar_fixed_effects(prior_means(own), 1 / own$slope_variance)
-    part(
-      latent_bars(frame, layout, rows, own, common), k + 1L,
-      joint_draw(frame, layout, rows, x, common$precision, total / 4, nesting)
-    )
+    part(latent_bars(frame, layout, rows, own, common), k + 1L)
   })
   list(parts = parts, shift = if (length(prior) > 1L && p > 0L) {
     precision <- Reduce(`+`, lapply(prior, function(own) {
       1 / own$slope_variance
     }))
     nesting <- list()
+    joint <- NULL
     common <- bar_fixed_effects(numeric(p), precision)
     part(latent_bars(frame, NULL, rows, NULL, common), 1L)
   })

@@ -80,19 +80,14 @@ count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
 # list of hlm_design(), NULL without groups.
 complete_count_prior <- function(prior, family, design, bars, call) {
   prior <- made_prior(prior, count_prior, call)
-  done <- unclass(
-    complete_logistic_prior(as_logistic_prior(prior), design, call)
-  )
+  own <- as_logistic_prior(prior)
+  done <- unclass(complete_logistic_prior(own, design, call))
   if (family == "negbinomial" || length(bars) > 0L) {
-    check_finite_variances(
-      as_logistic_prior(prior), done,
-      " with groups or `family = \"negbinomial\"`", call
-    )
+    there <- " with groups or `family = \"negbinomial\"`"
+    check_finite_variances(own, done, there, call)
   }
   if (length(bars) > 0L) {
     check_no_covariances(done, " for a formula with groups", call)
-  }
-  if (length(bars) > 0L) {
     done <- complete_group_fields(done, prior, bars, call)
   }
   negbinomial <- family == "negbinomial"

@@ -13,15 +13,14 @@
 # responses that tell as much as the rows; root: what z is multiplied by.
 joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
                        root = 1) {
-  if (length(layout) < 2L || !is.null(frame$way_of_bars)) {
+  if (!is.null(frame$way_of_bars)) {
     return(frame$way_of_bars$joint)
   }
-  bars <- bars_of_rows(frame, layout, rows, root)
-  at <- joint_precision(bars, x, precision, weights)
-  rate <- turn_rate(at, bars, ncol(x), nesting)
-  if (!is_slow(rate)) {
+  slow <- slow_turn(frame, layout, rows, x, precision, weights, nesting, root)
+  if (is.null(slow)) {
     return(NULL)
   }
+  bars <- slow$bars
   # every place that can have a number, also where the data have a 0
   ones <- do.call(cbind, unname(lapply(bars, function(bar) {
     bar_matrix(0 * bar$z + 1, bar$group, bar$groups)
@@ -31,14 +30,26 @@ joint_draw <- function(frame, layout, rows, x, precision, weights, nesting,
     perm = TRUE, LDL = FALSE, super = FALSE
   )
   lower <- methods::as(factor, "CsparseMatrix")
-  if (is_cheaper(joint_cost(bars, lower, ncol(x)), rate)) {
+  if (is_cheaper(joint_cost(bars, lower, ncol(x)), slow$rate)) {
     joint_places(bars, lower, factor@perm, ncol(x))
   }
 }
 
+# list(bars, rate) where a turn through the bars is slow, else NULL.
+slow_turn <- function(frame, layout, rows, x, precision, weights, nesting,
+                      root = 1) {
+  if (length(layout) < 2L) {
+    return(NULL)
+  }
+  bars <- bars_of_rows(frame, layout, rows, root)
+  at <- joint_precision(bars, x, precision, weights)
+  rate <- turn_rate(at, bars, ncol(x), nesting)
+  if (is_slow(rate)) list(bars = bars, rate = rate)
+}
+
 # Of each bar list(z, group, groups, sd): its rows, and the reference of its
 # standard deviations.
-bars_of_rows <- function(frame, layout, rows, root = 1) {
+bars_of_rows <- function(frame, layout, rows, root) {
   Map(function(bar, design) {
     list(
       z = root * in_basis(bar$z[rows, , drop = FALSE], design$bar_basis),
@@ -51,12 +62,11 @@ bars_of_rows <- function(frame, layout, rows, root = 1) {
 # The pairs of bars of which a turn needs moves: the element `near` of the data
 # of counts, as core/hlm/hlm_count.h describes; NULL for none.
 near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
-  if (length(layout) < 2L || !is.null(frame$way_of_bars)) {
+  if (!is.null(frame$way_of_bars)) {
     return(frame$way_of_bars$near)
   }
-  bars <- bars_of_rows(frame, layout, rows)
-  at <- joint_precision(bars, x, precision, weights)
-  if (!is_slow(turn_rate(at, bars, ncol(x), nesting))) {
+  bars <- slow_turn(frame, layout, rows, x, precision, weights, nesting)$bars
+  if (is.null(bars)) {
     return(NULL)
   }
   pairs <- expand.grid(outer = seq_along(bars), inner = seq_along(bars))

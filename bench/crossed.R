@@ -13,8 +13,8 @@
 # At last (`growth`), milliseconds of a sweep and the smallest effective size of
 # 510 draws as rows are added to a simulated design, and (`million`) the default
 # call for a million rows. With `seeds` instead: of 20 default calls, how many
-# converged, the median seconds of one, and the standard deviations, the
-# posterior means averaged; also on data sets of one factor.
+# converged, the median seconds of one, the standard deviations of the first, and
+# the largest range of these over the calls; also on data sets of one factor.
 suppressPackageStartupMessages({
   library(gibbsite)
   library(lme4)
@@ -93,8 +93,18 @@ ours <- function(set) {
   time <- seconds(fit <- fit_set(
     set, draws = set[[3L]], burnin = 200, chains = 1, seed = 1
   ))
-  columns <- grep("^(log_lik$|u\\[|cor\\[)", colnames(fit[[1L]]), invert = TRUE)
-  worst(unclass(fit[[1L]])[, columns, drop = FALSE]) / time
+  draws <- unclass(fit[[1L]])
+  if (identical(set, sets$movers)) {
+    each <- apply(draws[, grep("^u\\[", colnames(draws))], 2L, function(v) {
+      posterior::ess_bulk(matrix(v))
+    })
+    cat(sprintf(
+      "movers      effective of %d draws of deviations: worst %.0f, median %.0f\n",
+      nrow(draws), min(each), stats::median(each)
+    ))
+  }
+  columns <- grep("^(log_lik$|u\\[|cor\\[)", colnames(draws), invert = TRUE)
+  worst(draws[, columns, drop = FALSE]) / time
 }
 
 # The same groups as independent effects, with parameter-expanded priors.

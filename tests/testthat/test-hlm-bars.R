@@ -92,8 +92,6 @@ joint_model <- function(name, frame = parent.frame()) {
   without_bases(fit_part(quietly(joint_cases[[name]]()), "model"))
 }
 
-fit_part <- asNamespace("gibbsite")$fit_part
-
 # Mistakes in what the draw of all bars knows.
 joint_mutants <- lapply(list(
   # the deviations in the order of the places
