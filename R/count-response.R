@@ -75,7 +75,9 @@ response_family.count_response <- function(response) {
 }
 
 #' @exportS3Method
-response_mean.count_response <- function(response, eta, scale = NULL) exp(eta)
+response_mean.count_response <- function(response, eta, scale = NULL) {
+  expected_responses("log", eta)
+}
 
 #' @exportS3Method
 response_moments.count_response <- function(response, mean, sd,

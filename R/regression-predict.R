@@ -112,9 +112,13 @@ prediction_table <- function(fit, rows, type, interval = "none", level = 0.95) {
     return(data.frame(mean = none, sd = none, lower = none, upper = none))
   }
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
-  # blocks of 8 MB: larger ones wait for memory
   at_mean <- linear && interval == "none"
-  blocks <- row_blocks(n, if (at_mean) 1 else nrow(draws), most = 1e6)
+  # blocks of 8 MB: larger ones wait for memory, if there is a matrix of draws
+  summed <- interval != "prediction" && is.null(rows$group) &&
+    is.matrix(rows$x)
+  blocks <- row_blocks(
+    n, if (at_mean) 1 else nrow(draws), most = if (summed) 1e7 else 1e6
+  )
   parts <- tell_each(blocks, "Blocks of predictions", function(block) {
     i <- order[block]
     moments <- function(draws) {

@@ -615,9 +615,19 @@ predicted_columns <- function(response, at, probs = numeric(), sd = NULL) {
     }
     return(c(column_moments(values), list(quantiles = quantiles)))
   }
-  links <- c("identity", "logit", "probit", "log")
-  at$link <- match(response$link %||% "identity", links) - 1
+  at$link <- link_code(response$link)
   .Call(C_predicted_columns, at, sd, as.double(probs))
+}
+
+# The number that C has for a link; NULL: the identity.
+link_code <- function(link) {
+  match(link %||% "identity", c("identity", "logit", "probit", "log")) - 1
+}
+
+# The inverse of the link, of a vector or matrix of linear predictors.
+expected_responses <- function(link, eta) {
+  storage.mode(eta) <- "double"
+  .Call(C_expected_responses, eta, link_code(link))
 }
 
 # A data frame with a row for each column of `mean`, a matrix or the moments of
@@ -639,11 +649,14 @@ mixture_table <- function(mean, sd, tails) {
 
 # F(eta), or 1 - F(eta), or their logarithms; eta: a vector or a matrix.
 success_probability <- function(response, eta, success = TRUE, log = FALSE) {
+  if (!log) {
+    return(expected_responses(response$link, if (success) eta else -eta))
+  }
   distribution <- switch(
     response$link, logit = stats::plogis, probit = stats::pnorm
   )
   # of no rows R's functions drop the dimensions
-  eta[] <- distribution(eta, lower.tail = success, log.p = log)
+  eta[] <- distribution(eta, lower.tail = success, log.p = TRUE)
   eta
 }
 

@@ -10,7 +10,7 @@
 #include "numeric/equal.h"
 #include "numeric/mixture.h"
 #include "numeric/products.h"
-#include "numeric/rmath.h"
+#include "numeric/responses.h"
 #include "numeric/t_mixture.h"
 #include "r_args.h"
 #include "routines.h"
@@ -126,9 +126,11 @@ static size_t keep_to(const double *x, size_t n, double bound, double *y) {
   return kept;
 }
 
-/* The quantile of n numbers, none missing; y: n, work.  Of many numbers only
- * those between two bounds are put in order, if the quantile lies there. */
-static double quantile_of(const double *x, size_t n, double p, double *y) {
+/* The quantile of the responses of n linear predictors, none missing; y: n, work.
+ * Of many numbers only those between two bounds are put in order, if the quantile
+ * lies there. */
+static double quantile_of(const double *x, size_t n, response_link link,
+                          double p, double *y) {
   const double at = (double)(n - 1) * p;
   const size_t low = (size_t)floor(at);
   size_t above = n, inside = 0;
@@ -144,6 +146,7 @@ static double quantile_of(const double *x, size_t n, double p, double *y) {
     above = inside = n;
   }
   two_in_order(y, inside, low - (n - above), two);
+  responses_mean(link, two, 2, two);
   const double h = at - (double)low;
   return h > 0.0 ? quantile_between(two[0], two[1], h) : two[0];
 }
@@ -188,12 +191,14 @@ static int any_missing(const double *x, size_t n) {
   return 0;
 }
 
-/* out (count) <- quantiles of n numbers; NA with a missing one.  y: n, work. */
-static void column_ends(const double *x, size_t n, const double *probs,
-                        size_t count, double *y, double *out) {
-  const int missing = any_missing(x, n);
+/* out (count) <- quantiles of the responses of n linear predictors; NA with a
+ * missing one.  y: n, work. */
+static void column_ends(const double *x, size_t n, response_link link,
+                        const double *probs, size_t count, double *y,
+                        double *out) {
+  const int missing = count > 0 && any_missing(x, n);
   for (size_t k = 0; k < count; k++)
-    out[k] = missing ? NA_REAL : quantile_of(x, n, probs[k], y);
+    out[k] = missing ? NA_REAL : quantile_of(x, n, link, probs[k], y);
 }
 
 /* values: draws x columns; probs: numbers from 0 to 1. A matrix probs x columns,
@@ -205,8 +210,8 @@ SEXP C_column_quantiles(SEXP values, SEXP probs) {
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)count, (int)columns));
   double *work = (double *)R_alloc(n, sizeof(double));
   for (size_t j = 0; j < columns; j++) {
-    column_ends(REAL(values) + j * n, n, REAL(probs), count, work,
-                REAL(result) + j * count);
+    column_ends(REAL(values) + j * n, n, RESPONSE_IDENTITY, REAL(probs), count,
+                work, REAL(result) + j * count);
     if (j % 1024 == 0)
       R_CheckUserInterrupt();
   }
@@ -276,7 +281,7 @@ SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs) {
     if (m.most_sd > 0.0)
       mixture_ends(&m, own, REAL(probs), count, out);
     else
-      column_ends(own, n, REAL(probs), count, work, out);
+      column_ends(own, n, RESPONSE_IDENTITY, REAL(probs), count, work, out);
     if (j % 256 == 0)
       R_CheckUserInterrupt();
   }
@@ -334,39 +339,43 @@ SEXP C_t_mixture_quantiles(SEXP data, SEXP probs) {
   return result;
 }
 
+static response_link check_link(SEXP link) {
+  const size_t at = args_scalar_count(link, "link", 0);
+  if (at > RESPONSE_LOG)
+    Rf_error("`link` must be at most %d", RESPONSE_LOG);
+  return (response_link)at;
+}
+
+/* The expected responses of linear predictors, of the shape of eta. */
+SEXP C_expected_responses(SEXP eta, SEXP link) {
+  if (TYPEOF(eta) != REALSXP)
+    Rf_error("`eta` must be numbers");
+  const response_link own = check_link(link);
+  SEXP result = PROTECT(Rf_duplicate(eta));
+  responses_mean(own, REAL(result), (size_t)XLENGTH(result), REAL(result));
+  UNPROTECT(1);
+  return result;
+}
+
 /* What C_predicted_columns() needs of the draws. */
 typedef struct {
   const double *w, *probs; /* draws x (at least p), count                   */
   size_t draws, p, count;
-  int link;        /* 0 identity, 1 logit, 2 probit, 3 logarithm    */
-  mixture *normal; /* NULL without normal distributions about eta   */
-  double *work;    /* draws                                         */
+  response_link link;
+  mixture *normal; /* NULL without normal distributions about responses */
+  double *work;    /* draws                                             */
 } predicted;
-
-/* eta (n) <- the expected responses, as R's functions of vectors have them. */
-static void to_responses(int link, double *eta, size_t n) {
-  if (link == 1)
-    for (size_t s = 0; s < n; s++)
-      eta[s] = plogis(eta[s], 0.0, 1.0, 1, 0);
-  else if (link == 2)
-    for (size_t s = 0; s < n; s++)
-      eta[s] = pnorm(eta[s], 0.0, 1.0, 1, 0);
-  else if (link == 3)
-    for (size_t s = 0; s < n; s++)
-      eta[s] = exp(eta[s]);
-}
 
 /* The summaries of one row; eta: draws, lost. */
 static void summarise_row(const predicted *of, double *eta, double *mean,
                           double *squares, double *ends) {
-  to_responses(of->link, eta, of->draws);
+  const int mixed = of->normal && of->normal->most_sd > 0.0;
+  if (!mixed)
+    column_ends(eta, of->draws, of->link, of->probs, of->count, of->work, ends);
+  responses_mean(of->link, eta, of->draws, eta);
   moments_of(eta, of->draws, mean, squares);
-  if (of->count == 0)
-    return;
-  if (of->normal && of->normal->most_sd > 0.0)
+  if (mixed)
     mixture_ends(of->normal, eta, of->probs, of->count, ends);
-  else
-    column_ends(eta, of->draws, of->probs, of->count, of->work, ends);
 }
 
 /* Rows at a time, whose linear predictors stay in a near cache. */
@@ -394,13 +403,13 @@ static void summarise_rows(const predicted *of, const double *x,
 
 /* Summaries over the draws of predictions from rows of a design, without a
  * matrix draws x rows.  data: list(x: rows x p, w: draws x at least p, offset:
- * rows or NULL, link as above); sd: NULL, or a number for each draw: quantiles
+ * rows or NULL, link: see response_link); sd: NULL, or a number for each draw: quantiles
  * are those of the mixture of N(response, sd^2).  list(mean, squares,
  * quantiles), the first two as of C_column_moments(), the third probs x rows. */
 SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs) {
   SEXP x = args_element(data, "x"), w = args_element(data, "w");
   SEXP offset = args_element(data, "offset");
-  predicted of = {.link = (int)args_count(data, "link", 0),
+  predicted of = {.link = check_link(args_element(data, "link")),
                   .count = check_probs(probs)};
   size_t n, columns;
   args_matrix(x, "x", &n, &of.p);

@@ -63,6 +63,7 @@
   ROUTINE(coclustering, 1)            \
   ROUTINE(mixture_quantiles, 3)       \
   ROUTINE(t_mixture_quantiles, 2)     \
+  ROUTINE(expected_responses, 2)      \
   ROUTINE(predicted_columns, 3)       \
   ROUTINE(least_counts, 5)            \
   ROUTINE(mean_error, 1)              \
@@ -134,6 +135,7 @@ SEXP C_column_moments(SEXP values);
 SEXP C_coclustering(SEXP z);
 SEXP C_mixture_quantiles(SEXP mean, SEXP sd, SEXP probs);
 SEXP C_t_mixture_quantiles(SEXP data, SEXP probs);
+SEXP C_expected_responses(SEXP eta, SEXP link);
 SEXP C_predicted_columns(SEXP data, SEXP sd, SEXP probs);
 SEXP C_least_counts(SEXP start, SEXP slope, SEXP rise, SEXP probs, SEXP most);
 SEXP C_mean_error(SEXP draws);

@@ -40,6 +40,7 @@
   RUN(positive_normal) \
   RUN(interval_normal) \
   RUN(rdist)           \
+  RUN(responses)       \
   RUN(scan)            \
   RUN(siphash)         \
   RUN(slice)           \

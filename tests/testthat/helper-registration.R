@@ -170,6 +170,7 @@ good_logistic <- function() {
         guess = matrix(c(-5, 0, -5, 0), 2), near = 1e-5
       ), probs = c(0.05, 0.5)
     ),
+    C_expected_responses = list(eta = matrix(sin(1:6), 2), link = 1),
     C_predicted_columns = list(
       data = list(x = diag(3), w = matrix(sin(1:18), 6), offset = NULL,
                   link = 1),
@@ -511,7 +512,9 @@ wrong_altogether <- function(attempts, name, n, arguments) {
 }
 
 is_right <- function(name, value) {
-  name == "C_file_size_signal" && is.logical(value) ||
+  name == "C_expected_responses" && is.double(value) &&
+    length(value) == 1 && value %in% 0:3 ||
+    name == "C_file_size_signal" && is.logical(value) ||
     name %in% c(
       "C_design_columns", "C_column_moments", "C_coclustering"
     ) &&

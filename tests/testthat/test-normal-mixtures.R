@@ -138,6 +138,21 @@ test_that("summaries of rows of a design are those of the matrix of means", {
   }
 })
 
+test_that("expected responses are those of R's functions, in any place", {
+  eta <- matrix(seq(-30, 30, length.out = 601), 1)
+  links <- list(logit = stats::plogis, probit = stats::pnorm, log = exp)
+  for (link in names(links)) {
+    found <- expected_responses(link, eta)
+    known <- links[[link]](eta)
+    expect_lt(max(abs(found / known - 1)), 1e-13)
+    expect_identical(expected_responses(link, eta[500:503]), found[500:503])
+    ends <- c(-Inf, Inf, NA, NaN)
+    expect_identical(expected_responses(link, ends), links[[link]](ends))
+  }
+  expect_identical(expected_responses(NULL, eta), eta)
+  expect_identical(expected_responses("logit", 0L), 0.5)
+})
+
 test_that("linear predictors are those of plain R, for any number of draws", {
   withr::local_seed(4)
   x <- matrix(rnorm(35), 7)

@@ -3,6 +3,7 @@
 #include "numeric/mixture.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "numeric/rmath.h"
 
@@ -46,16 +47,13 @@ void mixture_set_sd(mixture *m, const double *sd) {
 }
 
 void mixture_set_mean(mixture *m, const double *mean) {
-  double sum = 0.0, sums[3];
-  m->least = INFINITY;
-  m->most = -INFINITY;
-  for (size_t i = 0; i < m->n; i++) {
-    m->mean[i] = mean[i];
-    sum += mean[i];
-    m->least = mean[i] < m->least ? mean[i] : m->least;
-    m->most = mean[i] > m->most ? mean[i] : m->most;
-  }
-  m->centre = sum / (double)m->n;
+  double sums[3];
+  memcpy(m->mean, mean, m->n * sizeof *mean);
+  LANES_CHOOSE(range)(m->mean, m->n, sums);
+  m->least = sums[1];
+  m->most = sums[2];
+  m->reflected = 0;
+  m->centre = sums[0] / (double)m->n;
   fill_means(m, m->centre);
   LANES_CHOOSE(moments)(m->mean, m->sd, m->whole, m->centre, sums);
   fill_means(m, BEYOND);
@@ -74,6 +72,7 @@ static void reflect(mixture *m) {
   m->most = -least;
   m->centre = -m->centre;
   m->skewness = -m->skewness;
+  m->reflected = !m->reflected;
 }
 
 /* Cornish and Fisher's expansion about the normal quantile z, where the cumulants
@@ -140,10 +139,8 @@ double mixture_quantile(mixture *m, double p) {
     return NAN;
   if (m->n == 1)
     return m->mean[0] + qnorm(p, 0.0, 1.0, 1, 0) * m->sd[0];
-  if (p <= 0.5)
-    return lower_quantile(m, p);
-  reflect(m);
-  const double q = -lower_quantile(m, 1.0 - p);
-  reflect(m);
-  return q;
+  const int upper = p > 0.5;
+  if (upper != m->reflected)
+    reflect(m);
+  return upper ? -lower_quantile(m, 1.0 - p) : lower_quantile(m, p);
 }

@@ -14,6 +14,7 @@ typedef struct {
   double least, most;       /* means of the components                  */
   double centre, spread;    /* mean and standard deviation of the mixture */
   double skewness, excess;  /* its standardised cumulants               */
+  int reflected;            /* does it hold the mixture of -x?          */
 } mixture;
 
 mixture mixture_take(arena *a, size_t n);

@@ -5,32 +5,6 @@
 
 #define ALL(x) LANE_SPLAT(x)
 
-/* Mills' ratio P(Z > x) / phi(x), 0 <= x <= 40, to 5e-15 of it: (x + 4.5) times it is
- * a polynomial of 1 / (x + 4.5), fitted at the Chebyshev nodes of that range. */
-LANE_TARGET static inline VEC LANE_NAME(mills)(VEC x) {
-  const VEC r = 1.0 / (x + 4.5);
-  const VEC u = LANE_FMA(ALL(-10.0125), r, ALL(1.225)), u2 = u * u;
-  VEC even = ALL(1.25200036004636899e-8), odd = ALL(-7.445392671876467777e-9);
-  even = LANE_FMA(even, u2, ALL(-1.561310154469388287e-7));
-  odd = LANE_FMA(odd, u2, ALL(4.210720959333684361e-8));
-  even = LANE_FMA(even, u2, ALL(1.344185947142123681e-6));
-  odd = LANE_FMA(odd, u2, ALL(-6.591697432815091347e-8));
-  even = LANE_FMA(even, u2, ALL(-0.00001133977135812064584));
-  odd = LANE_FMA(odd, u2, ALL(2.330045472614111811e-6));
-  even = LANE_FMA(even, u2, ALL(0.0001031010946680046726));
-  odd = LANE_FMA(odd, u2, ALL(-0.000107976490441040717));
-  even = LANE_FMA(even, u2, ALL(-0.0009294661055834414835));
-  odd = LANE_FMA(odd, u2, ALL(0.002946579553398689));
-  even = LANE_FMA(even, u2, ALL(0.003602762790162081751));
-  odd = LANE_FMA(odd, u2, ALL(-0.05296129017906679316));
-  even = LANE_FMA(even, u2, ALL(0.2112371894807224137));
-  odd = LANE_FMA(odd, u2, ALL(-0.5493157715883410385));
-  even = LANE_FMA(even, u2, ALL(1.074298999406639616));
-  odd = LANE_FMA(odd, u2, ALL(-1.664617655468465495));
-  even = LANE_FMA(even, u2, ALL(2.087557355066977605));
-  return r * LANE_FMA(odd, u, even);
-}
-
 /* The sum of a vector. */
 LANE_TARGET static inline double LANE_NAME(total)(VEC v) {
   double sum = 0.0;
@@ -68,6 +42,31 @@ LANE_TARGET static void LANE_NAME(sums)(const double *mean,
   sums[2] = LANE_NAME(total)(f2);
   sums[3] = LANE_NAME(total)(f3);
   sums[4] = LANE_NAME(total)(f4);
+}
+
+/* out <- the sum, the least and the largest of n numbers. */
+LANE_TARGET static void LANE_NAME(range)(const double *x, size_t n,
+                                         double *out) {
+  VEC sum = ALL(0.0), least = ALL(INFINITY), most = ALL(-INFINITY);
+  size_t i = 0;
+  for (; i + WIDTH <= n; i += WIDTH) {
+    const VEC one = FROM(x + i);
+    sum += one;
+    least = LANE_NAME(select)((BITS)(one < least), one, least);
+    most = LANE_NAME(select)((BITS)(one > most), one, most);
+  }
+  out[0] = LANE_NAME(total)(sum);
+  out[1] = INFINITY;
+  out[2] = -INFINITY;
+  for (size_t k = 0; k < WIDTH; k++) {
+    out[1] = fmin(out[1], least[k]);
+    out[2] = fmax(out[2], most[k]);
+  }
+  for (; i < n; i++) {
+    out[0] += x[i];
+    out[1] = fmin(out[1], x[i]);
+    out[2] = fmax(out[2], x[i]);
+  }
 }
 
 /* Sums over n components (whole vectors) of the second to fourth powers of
