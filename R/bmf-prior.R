@@ -171,6 +171,7 @@ bmf_prior_fields <- list(
 )
 
 check_bmf_field <- function(x, field, call) {
+  if (field == "W0") x <- dense_matrix(x, field, call)
   if (field == "W0" && is.matrix(x)) {
     return(check_spd_matrix(x, nrow(x), arg = field, call = call))
   }

@@ -382,8 +382,7 @@ check_spd_matrix <- function(x, d, d_why = NULL, arg = rlang::caller_arg(x),
                              call = rlang::caller_env()) {
   force(arg)
   if (d == 1 && is_plain_number(x)) x <- matrix(x)
-  check_square(x, d, d_why, arg, call)
-  x <- matrix(as.double(x), d, d)
+  x <- check_square(x, d, d_why, arg, call)
   check_symmetric(x, arg, call)
   # halves first: their sum cannot overflow
   x <- x / 2 + t(x) / 2
@@ -406,7 +405,9 @@ check_covariance <- function(x, arg, call) {
   checked
 }
 
+# A d x d matrix of doubles without names.
 check_square <- function(x, d, d_why, arg, call) {
+  x <- dense_matrix(x, arg, call)
   why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
   if (length(x) == 0L && !is.null(x)) {
     abort_argument("{.arg {arg}} must not be empty.", call = call)
@@ -421,6 +422,7 @@ check_square <- function(x, d, d_why, arg, call) {
       call = call
     )
   }
+  matrix(as.double(x), d, d)
 }
 
 check_symmetric <- function(x, arg, call) {

@@ -186,6 +186,16 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 
 #' @rdname coda-methods
 #' @export
+`[[.gibbsite_fit` <- function(x, i, ...) {
+  check_needed(i = "the number of a chain")
+  check_no_more(...)
+  if (rlang::is_string(i)) abort_no_element(x, i, rlang::current_env())
+  check_count(i, max = length(x), max_why = "the chains")
+  NextMethod()
+}
+
+#' @rdname coda-methods
+#' @export
 `$<-.gibbsite_fit` <- function(x, name, value) {
   check_whole_fit(x, "x", rlang::current_env(), draws = FALSE)
   abort_argument(c(

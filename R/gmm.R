@@ -585,6 +585,7 @@ check_means <- function(mu, call) {
 }
 
 sim_covariances <- function(sigma, k, d, call) {
+  sigma <- dense_matrix(sigma, "Sigma", call)
   if (!is.numeric(sigma) || !length(sigma) %in% c(d^2, k * d^2)) {
     given <- describe(sigma)
     abort_argument(

@@ -111,15 +111,14 @@ sample_mvnorm <- function(n, mean = 0, cov = NULL, precision = NULL) {
 }
 
 # The order of what should be a square matrix.
-matrix_order <- function(x) if (is.matrix(x)) nrow(x) else 1L
+matrix_order <- function(x) if (length(dim(x)) == 2L) nrow(x) else 1L
 
 # R with R'R = cov, d x d.  Variances are scaled to 1 before a singular matrix
 # is judged, so that units do not matter.
 factor_covariance <- function(cov, call) {
   d <- matrix_order(cov)
   if (d == 1L && is_plain_number(cov)) cov <- matrix(cov)
-  check_square(cov, d, NULL, "cov", call)
-  cov <- matrix(as.double(cov), d)
+  cov <- check_square(cov, d, NULL, "cov", call)
   check_symmetric(cov, "cov", call)
   cov <- cov / 2 + t(cov) / 2
   factor <- tryCatch(chol(cov), error = function(cnd) NULL)

@@ -88,6 +88,7 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
       )
     }
     check_function(quantile, "quantile", call = call)
+    check_no_cdf(quantile, call)
     f <- quantile
     return(values_of(function(u) f(u, ...), u, arg = "quantile", call = call))
   }
@@ -100,6 +101,24 @@ sample_inverse_cdf <- function(n, quantile = NULL, cdf = NULL, ...,
     checked_cdf(values_of(below, x, arg = "cdf", call = call), x, call)
   }, lower, upper, call)
   draws[seq_len(n)]
+}
+
+# Any increasing function is a quantile function of something: only those of
+# stats are known to be something else.
+check_no_cdf <- function(quantile, call) {
+  known <- grep("^p", getNamespaceExports("stats"), value = TRUE)
+  same <- vapply(known, function(name) {
+    identical(getExportedValue("stats", name), quantile)
+  }, NA)
+  if (any(same)) {
+    name <- known[same][[1L]]
+    abort_argument(
+      c("{.arg quantile} must be a quantile function, not {.fn {name}}.",
+        i = "Use {.code quantile = {sub('^p', 'q', name)}}, or
+             {.code cdf = {name}}."),
+      call = call
+    )
+  }
 }
 
 #' @rdname sample_inverse_cdf

@@ -593,6 +593,7 @@ hostile_bases <- function(o) {
     ngrps.gibbsite_fit = list(object = o$gibbs_hlm),
     predictive_error.gibbsite_fit = list(object = o$gibbs_lm),
     Summary.gibbsite_fit = list(o$gibbs_gmm),
+    "[[.gibbsite_fit" = list(x = o$gibbs_gmm, i = 1),
     "$.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu"),
     "$<-.gibbsite_fit" = list(x = o$gibbs_gmm, name = "mu", value = 1)
   )

@@ -223,7 +223,9 @@ test_that("`$` is an error that says what to call", {
   }
   # what the error names gives the draws
   expect_identical(draws_of(fit, "b[2]")[, 1], as.vector(fit[[1]][, "b[2]"]))
-  expect_identical(fit[["a"]], NULL)
+  for (name in c("a", "theta", "formula")) {
+    expect_error(fit[[name]], class = "gibbsite_error_element")
+  }
   expect_identical(fit, fake_fit(chains = 1))
 })
 

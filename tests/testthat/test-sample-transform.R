@@ -28,3 +28,12 @@ test_that("an inverse is the least number that has the probability", {
   ))
   expect_identical(whole, as.double(stats::qpois(u, 3)))
 })
+
+test_that("a distribution function of stats is no quantile function", {
+  expect_error(
+    sample_inverse_cdf(3, pnorm), "must be a quantile function, not `pnorm()`",
+    fixed = TRUE, class = "gibbsite_error_argument"
+  )
+  expect_error(sample_inverse_cdf(3, stats::ppois, lambda = 2), "= qpois")
+  expect_length(sample_inverse_cdf(3, stats::qnorm), 3)
+})

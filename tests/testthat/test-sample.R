@@ -611,3 +611,27 @@ test_that("importance sampling names what is wrong", {
     sample_importance(10, "a", exponential)
   })
 })
+
+test_that("a covariance may be a matrix of the package Matrix", {
+  plain <- crossprod(matrix(c(1, 2, 3, 5), 2), diag(2)) + diag(4, 2)
+  plain <- plain + t(plain)
+  dimnames(plain) <- list(c("a", "b"), c("a", "b"))
+  sparse <- Matrix::Matrix(plain, sparse = TRUE)
+  same <- function(draw) {
+    expect_identical(
+      withr::with_seed(1, draw(sparse)), withr::with_seed(1, draw(plain))
+    )
+  }
+  same(function(v) sample_mvnorm(3, c(0, 0), v))
+  same(function(v) sample_mvnorm(3, c(0, 0), precision = v))
+  same(function(v) sample_wishart(3, 5, v))
+  same(function(v) sample_inverse_wishart(3, 5, v))
+  same(function(v) unclass(random_walk(cov = v)))
+  same(function(v) sim_gmm(9, c(0.5, 0.5), rbind(c(0, 0), c(3, 3)), v))
+  same(function(v) bmf_prior(W0 = v)$W0)
+  same(function(v) sim_hlm(4, 3, c(0, 1), v))
+  expect_error(sample_mvnorm(3, c(0, 0), as.data.frame(plain)), "2 x 2, not a")
+  expect_error(
+    sample_mvnorm(3, c(0, 0), sparse[, c(2, 1)]), "must be symmetric"
+  )
+})

@@ -82,12 +82,12 @@ test_that("the processes of mpirun draw users and items of one machine", {
     "  cat('the same:', identical_fit(fit_of(ratings), alone), '\\n')",
     "  shared <- fit_of(ratings, link = 'ordinal')",
     "  cat('the same:', identical_fit(shared, ordinal), '\\n')", "}",
-    # the second worker forgets its ratings
+    # the second worker has no ratings of items any more
     "ratings <- scatter(cl, x, what = 'ratings')",
     "fit <- fit_of(ratings)",
     "parallel::clusterCall(cl[2], function() {",
     "  held <- get('held', asNamespace('gibbsite'))",
-    "  for (id in ls(held)) held[[id]]$items <- list(1)", "})",
+    "  for (id in ls(held)) held[[id]]$prepared[[2]] <- list(1)", "})",
     "failure <- tryCatch(fit_of(ratings), error = identity)",
     "cat('caught:', class(failure), conditionMessage(failure), '\\n')",
     "again <- fit_of(scatter(cl, x, what = 'ratings'))",
