@@ -551,3 +551,97 @@ check_slam <- function(x, arg, call) {
   }
   check_sides(x$dimnames, unlist(size), "dimnames", arg, call)
 }
+
+# ---- Covariances -------------------------------------------------------------
+
+# A symmetric positive definite d x d matrix of doubles, without names and
+# symmetric to the last bit. A single number is valid when d = 1.
+check_spd_matrix <- function(x, d, d_why = NULL, arg = rlang::caller_arg(x),
+                             call = rlang::caller_env()) {
+  force(arg)
+  if (d == 1 && is_plain_number(x)) x <- matrix(x)
+  x <- check_square(x, d, d_why, arg, call)
+  check_symmetric(x, arg, call)
+  # halves first: their sum cannot overflow
+  x <- x / 2 + t(x) / 2
+  check_positive_definite(x, arg, call)
+  x
+}
+
+# A covariance matrix with the names of its coordinates, those of its rows or
+# columns: see matrix_in_order_of().
+check_covariance <- function(x, arg, call) {
+  checked <- check_spd_matrix(x, nrow(x), arg = arg, call = call)
+  names <- rownames(x) %||% colnames(x)
+  if (!identical(names, colnames(x) %||% names)) {
+    abort_argument(
+      "Rows and columns of {.arg {arg}} must have the same names.", call = call
+    )
+  }
+  check_text(names, paste0("dimnames(", arg, ")"), call)
+  dimnames(checked) <- if (!is.null(names)) list(names, names)
+  checked
+}
+
+# A d x d matrix of doubles without names.
+check_square <- function(x, d, d_why, arg, call) {
+  x <- dense_matrix(x, arg, call)
+  why <- if (is.null(d_why)) "" else paste0(" (", d_why, ")")
+  if (length(x) == 0L && !is.null(x)) {
+    abort_argument("{.arg {arg}} must not be empty.", call = call)
+  }
+  if (!is.numeric(x) || !is.matrix(x) || is.object(x)) {
+    expected <- paste0("a numeric matrix, ", d, " x ", d, why)
+    abort_expected(x, expected, FALSE, arg, call)
+  }
+  if (any(dim(x) != d)) {
+    abort_argument(
+      "{.arg {arg}} must be {d} x {d}{why}, not {nrow(x)} x {ncol(x)}.",
+      call = call
+    )
+  }
+  matrix(as.double(x), d, d)
+}
+
+check_symmetric <- function(x, arg, call) {
+  if (!all(is.finite(x))) {
+    at <- first_place(!is.finite(x))
+    given <- describe(x[at$row, at$column])
+    abort_argument(
+      "{.arg {arg}} must be finite: row {at$row}, column {at$column} is
+       {given}.",
+      call = call
+    )
+  }
+  apart <- abs(x - t(x)) > 100 * .Machine$double.eps * max(abs(x))
+  if (any(apart)) {
+    at <- first_place(apart)
+    one <- format(x[at$row, at$column], digits = 7)
+    other <- format(x[at$column, at$row], digits = 7)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be symmetric.",
+        x = "Row {at$row}, column {at$column} is {one};
+             row {at$column}, column {at$row} is {other}."
+      ),
+      call = call
+    )
+  }
+}
+
+# Positive definite to working precision: the smallest eigenvalue exceeds the
+# rounding error of the largest.
+check_positive_definite <- function(x, arg, call) {
+  values <- eigen(x, symmetric = TRUE, only.values = TRUE)$values
+  smallest <- values[length(values)]
+  if (smallest <= nrow(x) * .Machine$double.eps * max(abs(values))) {
+    smallest <- format(smallest, digits = 4)
+    abort_argument(
+      c(
+        "{.arg {arg}} must be positive definite.",
+        x = "Its smallest eigenvalue is {smallest}."
+      ),
+      call = call
+    )
+  }
+}
