@@ -95,7 +95,7 @@ model_check_init <- function(model, init, where, call) {
 }
 
 # Starting values for a new run from the last state of a chain of an earlier fit
-# of the same kind.
+# of the same kind; elements may be NULL.
 model_init_from_state <- function(model, state) {
   UseMethod("model_init_from_state")
 }

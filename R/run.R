@@ -124,6 +124,7 @@ inits_from_fit <- function(model, fit, chains, call) {
   }
   lapply(seq_len(chains), function(k) {
     init <- model_init_from_state(model, old[[k]]$state)
+    init <- Filter(Negate(is.null), init)
     model_check_init(
       model, init, paste0("inits (chain ", k, " of the fit)"), call
     )

@@ -421,3 +421,29 @@ test_that("bayes_R2() has the variance of weighted observations", {
   )
   expect_equal(bayes_R2(fit, newdata = schools), bayes_R2(fit))
 })
+
+test_that("every regression takes an earlier fit as starting values", {
+  skip_long()
+  data <- withr::with_seed(1, data.frame(
+    x = rnorm(60), g = rep(1:6, 10), h = rep(1:5, 12), count = rpois(60, 2)
+  ))
+  data <- withr::with_seed(2, transform(data, y = x + rnorm(60)))
+  data <- transform(
+    data, success = y > 0, kind = c("a", "b", "c")[1 + count %% 3],
+    rank = cut(y, c(-Inf, -1, 0, 1, Inf), ordered_result = TRUE)
+  )
+  samplers <- list(
+    y = gibbs_hlm, count = gibbs_count, success = gibbs_logistic,
+    rank = gibbs_ordinal, kind = gibbs_categorical
+  )
+  for (response in names(samplers)) {
+    for (bars in list(character(), "(1 | g)", c("(1 | g)", "(1 + x | h)"))) {
+      formula <- stats::reformulate(c("x", bars), response)
+      sampler <- samplers[[response]]
+      if (response == "y" && length(bars) == 0L) sampler <- gibbs_lm
+      fit <- brief(sampler, formula, data)
+      again <- brief(sampler, formula, data, inits = fit)
+      expect_identical(colnames(again[[1]]), colnames(fit[[1]]))
+    }
+  }
+})
