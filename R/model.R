@@ -233,7 +233,7 @@ model_next.default <- function(model) {
 # those of the default.
 model_hints <- function(model) UseMethod("model_hints")
 
-# Of a model of the user: the names of the columns that a draw needs, and a row
+# A model of the user has the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
 model_point_columns <- function(model) UseMethod("model_point_columns")
 model_point <- function(model, row) UseMethod("model_point")
@@ -447,8 +447,8 @@ predictor_group_log_lik <- function(model, draws, by, call) {
 # array, draws x terms x terms.
 predictor_factors <- function(model, draws, f) UseMethod("predictor_factors")
 
-# Of a regression with t errors: the draws as they are stored, of those that C
-# gives with the coefficients in the units of the data.
+# The draws of a regression with t errors as they are stored. `draws`: those
+# that C gives, with the coefficients in the units of the data.
 model_stored_draws <- function(model, draws) UseMethod("model_stored_draws")
 
 # The quantities of a state that its predictor has: the coefficients, and of
@@ -540,7 +540,7 @@ set_data <- function(model, data, call = rlang::caller_env()) {
   UseMethod("set_data")
 }
 
-# For extend(data = ): the model of its own data and, after them, `data`. NULL:
+# The model for extend(data = ): of its own data and, after them, `data`. NULL:
 # the data are the model's own, or no more can be added.
 model_enlarged <- function(model, data, call) UseMethod("model_enlarged")
 #' @exportS3Method
@@ -581,6 +581,11 @@ model_without_data <- function(model) {
     model$imputed$models <- lapply(model$imputed$models, model_without_data)
   }
   model
+}
+
+# Whether the model lacks what model_without_data() leaves out.
+lacks_data <- function(model) {
+  any(vapply(unclass(model)[model$data_part], is.null, NA))
 }
 
 # Whether chains can be continued.
