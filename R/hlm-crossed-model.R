@@ -79,8 +79,7 @@ crossed_prior <- function(priors) {
 
 # The places of the deviations of each bar among those of all.
 bar_places <- function(layout, levels) {
-  sizes <- lengths(lapply(layout, `[[`, "bar")) * lengths(levels)
-  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+  runs_of_places(lengths(lapply(layout, `[[`, "bar")) * lengths(levels))
 }
 
 crossed_columns <- function(frame, layout) {
@@ -96,7 +95,7 @@ crossed_columns <- function(frame, layout) {
 # sd[f,k] and cor[f,k,l] of bar f.
 bar_columns <- function(f, design) {
   q <- length(design$bar)
-  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  at <- term_pairs(q)
   c(
     indexed("sd", f, seq_len(q)),
     if (!design$diagonal) sprintf("cor[%d,%d,%d]", f, at[, 1L], at[, 2L])
@@ -230,7 +229,7 @@ crossed_state <- function(model, covariances, beta) {
 
 model_places <- function(model) bar_places(model$layout, model$levels)
 
-# As model_start.hlm_model(), for each bar.
+# Each bar starts as in model_start.hlm_model().
 #' @exportS3Method
 model_start.hlm_crossed_model <- function(model, init) {
   data <- model$data
@@ -445,8 +444,7 @@ predictor_rows.hlm_crossed_model <- function(model, at, call) {
 
 # The columns of z of each bar.
 bar_columns_of_z <- function(model) {
-  q <- lengths(lapply(model$layout, `[[`, "bar"))
-  Map(function(end, q) end - q + seq_len(q), cumsum(q), q)
+  runs_of_places(lengths(lapply(model$layout, `[[`, "bar")))
 }
 
 # The deviations of bar f in each draw, draws x (q J).

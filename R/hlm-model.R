@@ -7,6 +7,11 @@ hlm_model <- function(frame, prior, keep, call) {
   hlm_model_of(frame, parts$priors[[1L]], parts$layout[[1L]], keep)
 }
 
+# The places 1, 2, ... in runs of these sizes: a list.
+runs_of_places <- function(sizes) {
+  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+}
+
 # The frames of hlm_design() and hlm_data(), of one bar each, by its groups.
 bar_frames <- function(frame) {
   if (is.null(frame$bars)) {
@@ -111,16 +116,16 @@ bar_reach <- function(z, found, intercept) {
   unname(reach)
 }
 
-# That of normal and t responses. type: of the prior; one that is a Wishart
-# distribution is of the data's columns.
+# The design of one bar with normal or t responses. `type`: that of the prior; a
+# prior that is a Wishart distribution is about the data's columns.
 normal_design <- function(frame, used, weights, type, call) {
   hlm_design(
     frame, used, weights, call, fixed = TRUE, centred = type == "half-t"
   )
 }
 
-# Of the rows that are used of other data, since the prior of the coefficients
-# is at the means of these.
+# The designs of the rows that other data use, because the prior of the
+# coefficients is at the means of these rows.
 designs_again <- function(model, frame) {
   used <- rows_used(frame)
   lapply(
@@ -179,8 +184,11 @@ coefficient_names <- function(q, groups) {
   sprintf("w[%d,%d]", rep(seq_len(q), groups), rep(seq_len(groups), each = q))
 }
 
+# The rows and columns of the correlations of q terms, in their order.
+term_pairs <- function(q) which(lower.tri(diag(q)), arr.ind = TRUE)
+
 correlation_names <- function(q) {
-  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  at <- term_pairs(q)
   sprintf("cor[%d,%d]", at[, 1L], at[, 2L])
 }
 
@@ -390,7 +398,8 @@ model_labels.hlm_model <- function(model) {
   data.frame(variable = columns, label = label)
 }
 
-# Of the fixed effects, sigma and log_lik; the names of other columns.
+# Labels of the fixed effects, of sigma and of log_lik; other columns keep their
+# names.
 fixed_labels <- function(columns, design) {
   label <- columns
   slopes <- design$columns[design$slopes]
@@ -401,11 +410,11 @@ fixed_labels <- function(columns, design) {
   label
 }
 
-# Of the standard deviations and correlations of one bar.
+# Labels of the standard deviations and correlations of one bar.
 bar_labels <- function(design, group) {
   bar <- design$bar
   by <- paste("by", group)
-  at <- which(lower.tri(diag(length(bar))), arr.ind = TRUE)
+  at <- term_pairs(length(bar))
   c(
     paste("standard deviation of", bar, by),
     if (!design$diagonal) {
@@ -477,7 +486,7 @@ draw_covariance_prior <- function(data) {
   (sigma_matrix + t(sigma_matrix)) / 2
 }
 
-# One response for each row.
+# Simulated responses: one for each row.
 #' @exportS3Method
 simulate_data.hlm_model <- function(model, state) {
   state_predictor(model, state) + response_noise(model$frame, state$beta)

@@ -339,7 +339,7 @@ sim_hlm <- function(groups, size, mu, Sigma, # nolint: object_name_linter.
   structure(out, w = w)
 }
 
-# One whole number for each group.
+# The sizes as one whole number for each group.
 check_sizes <- function(size, groups, call) {
   size <- check_numeric_vector(
     size, length = c(1L, groups), length_why = "one for each group", lower = 1,
