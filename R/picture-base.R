@@ -372,7 +372,7 @@ draw_axis <- function(side, spec, size) {
                  gap.axis = -1, cex.axis = 0.9)
 }
 
-# As many ticks as there is room for, at least two.
+# The ticks of an axis: as many as there is room for, at least two.
 nice_ticks <- function(side) {
   if (graphics::par(if (side == 1) "xlog" else "ylog")) {
     return(graphics::axTicks(side))

@@ -13,9 +13,9 @@ with_own_objects <- function(x, columns = NULL, further = list(),
   ))
 }
 
-# The same for what functions use of the workspace. A run calls the functions of
-# the user as they are, which may tell each other something there; what outlives
-# the run has its values. Formulas stay as they are.
+# x with what its functions use of the workspace. A run calls the functions of
+# the user as they are, because they may tell each other something there; what
+# outlives the run has its own values. Formulas stay as they are.
 with_workspace <- function(x) {
   in_own_environments(x, list(workspace = kept_workspace(), formulas = FALSE))
 }
