@@ -124,7 +124,7 @@ hlm_binomial_data <- function(frame, prior, design) {
 #' @exportS3Method
 model_start.hlm_binomial_model <- function(model, init) {
   default <- start_covariance(model$data)
-  hlm_state(model, init$Sigma %||% default, 1)
+  hlm_state(model, list(init$Sigma %||% default), 1)
 }
 
 #' @exportS3Method
@@ -280,7 +280,7 @@ crossed_binomial_data <- function(frame, prior, layout) {
 # Each bar starts as in model_start.hlm_binomial_model().
 #' @exportS3Method
 model_start.hlm_crossed_binomial_model <- function(model, init) {
-  crossed_state(model, start_bar_covariances(model, init), 1)
+  hlm_state(model, start_bar_covariances(model, init), 1)
 }
 
 #' @exportS3Method

@@ -106,8 +106,6 @@ model_unbounded.hlm_trials_model <- function(model, given, call) {
   )
 }
 
-bars_of_data <- function(data) data$bars %||% list(data)
-
 # The places of the coordinates of Sigma of each bar among those of all.
 coordinate_places <- function(bars) {
   runs_of_places(vapply(bars, function(bar) {
