@@ -91,11 +91,15 @@ keep_workspace <- function(f, env, memo) {
   for (name in setdiff(names_in_code(f), ls(own, all.names = TRUE))) {
     inner <- !is.null(holder_of(name, env))
     value <- if (!inner) workspace_value(name, name %in% read)
-    if (is.null(value)) next
-    # a function may use itself
-    assign(name, NULL, own)
-    assign(name, own_objects(value[[1L]], memo), own)
+    if (!is.null(value)) keep_object(name, value[[1L]], own, memo)
   }
+}
+
+# Adds an object to the environment `own`. Its name is there before the object
+# is made, because a function may use itself.
+keep_object <- function(name, value, own, memo) {
+  assign(name, NULL, own)
+  assign(name, own_objects(value, memo), own)
 }
 
 # Names that a function takes from outside, also as text (do.call("f")) and in
@@ -160,9 +164,7 @@ own_environment <- function(env, names, memo, around = NULL, formula = FALSE) {
     if (is.null(holder)) next
     value <- value_in(name, holder, memo)
     if (formula && memo$bare && !is_small_constant(value)) next
-    # a function may use itself
-    assign(name, NULL, own)
-    assign(name, own_objects(value, memo), own)
+    keep_object(name, value, own, memo)
     # it may be the name of a function
     if (is.character(value) && length(value) <= 20L) names <- c(names, value)
   }
