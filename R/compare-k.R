@@ -219,10 +219,11 @@ sure_words <- function(difference, se, evidence, relevant = 0) {
 
 # ---- folds -------------------------------------------------------------------
 
-# For each fit and each fold what score(fit, held, common) returns of the fit
-# without the elements `held`: a list by fit of lists by fold. prepare(held):
-# `common`, what all fits take from the fold, such as random halves. With
-# `slow`: for each fit why runs of it have not converged, an element a fold.
+# list(scores, slow). scores: for each fit a list with an element for each fold,
+# the value of score(fit, held, common) for the fit without the elements `held`.
+# common: the value of prepare(held), which all fits take from the fold, such as
+# random halves. slow: for each fit the reasons why its runs have not converged,
+# one for each such fold.
 fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
   count <- settings$folds
   if (count > elements) {

@@ -141,7 +141,8 @@ joint_precision <- function(bars, x, precision, weights) {
   ), "CsparseMatrix")
 }
 
-# What a turn draws at once: the columns of the matrices.
+# The sets of coordinates that a turn draws at once: the columns of a matrix for
+# each.
 turn_blocks <- function(bars, p, nesting) {
   sizes <- vapply(bars, function(bar) ncol(bar$z) * bar$groups, 1)
   ends <- cumsum(sizes)

@@ -36,7 +36,7 @@ log_variance_density <- function(model, x, log_beta) {
   )
 }
 
-# What C_hlm_log_marginal leaves out.
+# The constant that C_hlm_log_marginal leaves out.
 hlm_constant <- function(data) {
   (data$log_weights - data$n * log(2 * pi) + sum(log(data$precision))) / 2 +
     if (data$known == 1) {

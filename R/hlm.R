@@ -279,7 +279,8 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   hlm_frame(made, parsed, formula, response, contrasts, se, call)
 }
 
-# Below this the squares of the numbers keep no digits.
+# An error for standard errors so small that the squares of the numbers keep no
+# digits.
 check_precision <- function(se, response, call) {
   least <- 1e-6 * stats::sd(response)
   if (is.null(se) || is.na(least) || min(se) >= least) {
