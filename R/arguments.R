@@ -153,7 +153,8 @@ foreign_arguments <- c(
   nburnin = "burnin", num_warmup = "burnin", n_chains = "chains",
   thinning = "thin", nspac = "thin", initial = "init", verbose = "progress",
   ci = "conf.level", prob = "level", adapt_delta = "target",
-  max_treedepth = "max_depth"
+  max_treedepth = "max_depth", pars = "variables", params = "variables",
+  parameters = "variables", regex_pars = "variables"
 )
 
 family_hint <- function(known) {
@@ -211,10 +212,6 @@ foreign_hint <- function(name, known) {
   }
   if (startsWith(name, "prior_") && "prior" %in% known) {
     return("{.arg prior} has all priors.")
-  }
-  if (name %in% c("pars", "params", "parameters", "regex_pars") &&
-        "variables" %in% known) {
-    return("It is {.arg variables} here.")
   }
   if (name %in% c("pars", "variable")) {
     return("Take columns by their names afterwards, or {.fn draws_of}.")

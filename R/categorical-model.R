@@ -338,7 +338,7 @@ model_init_from_state.categories_model <- function(model, state) {
     })),
     Sigma = if (has_groups(model)) {
       stats::setNames(Map(function(view, own) {
-        crossed_covariances(view$model, own)
+        state_covariances(view$model, own)
       }, views, states),
       vapply(views, `[[`, "", "category"))
     }
@@ -410,11 +410,7 @@ model_quantities.categories_model <- function(model, state) {
   views <- category_views(model)
   effects <- unlist(Map(function(view, own) {
     own <- with_fixed_of_data(view$model, own)
-    out <- if (has_groups(model)) {
-      model_effects.hlm_crossed_model(view$model, own)
-    } else {
-      model_effects(view$model, own)
-    }
+    out <- model_effects(view$model, own)
     stats::setNames(out, of_category(
       view$category, names(out), view$model$coefficients
     ))

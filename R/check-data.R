@@ -194,8 +194,8 @@ column_fault <- function(x) {
   )
 }
 
-# Without the package bit64 R reads the bits of 64-bit integers as doubles near
-# 0. `what`: words for x.
+# R reads the bits of 64-bit integers as doubles near 0 unless the package bit64
+# is loaded. `what`: words for x.
 check_not_64_bit <- function(x, what, call) {
   if (inherits(x, "integer64")) {
     abort_argument(
@@ -237,25 +237,20 @@ abort_columns <- function(names, faults, arg, call) {
   bullets <- paste0("Column ", quoted(names[shown]), " ", faults[shown], ".")
   more <- length(names) - length(shown)
   if (more > 0) bullets <- c(bullets, paste("And", more, "more."))
-  template <- stats::setNames(
-    sprintf("{bullets[%d]}", seq_along(bullets)), rep("x", length(bullets))
-  )
   them <- if (length(names) > 1L) "them" else "it"
   ways <- remedies[intersect(names(remedies), faults)]
   way <- if (length(ways) > 0L) paste(", or use", ways[[1L]])
   hint <- paste0("Leave ", them, " out", way, ".")
   abort_argument(
-    c("All columns of {.arg {arg}} must be numeric.", template, i = hint),
+    c("All columns of {.arg {arg}} must be numeric.",
+      bullets_of("bullets", bullets, "x"), i = hint),
     call = call, class = "column", columns = names
   )
 }
 
 inform_conversion <- function(what, how = "is taken as plain numbers") {
   lines <- paste0(what, " ", how, ".")
-  template <- stats::setNames(
-    sprintf("{lines[%d]}", seq_along(lines)), rep("i", length(lines))
-  )
-  inform_gibbsite(template, class = "conversion")
+  inform_gibbsite(bullets_of("lines", lines), class = "conversion")
 }
 
 # Returns only the names: setting them in a large matrix would copy it.

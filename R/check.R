@@ -5,7 +5,7 @@
 # what was given and where. All user errors are found here: the C code checks
 # types and lengths only.
 
-# One value that is not NA, without a class: no factor, no date.
+# Whether x is one value without a class that is not NA: no factor, no date.
 is_plain_scalar <- function(x) {
   is.atomic(x) && !is.object(x) && length(x) == 1 && !is.na(x)
 }
@@ -60,7 +60,13 @@ check_count <- function(x, min = 1, max = Inf, max_why = NULL, null_ok = FALSE,
   if (abs(x) <= .Machine$integer.max) as.integer(x) else x
 }
 
-# One number as a double.  `infinite_ok`: -Inf and Inf count as numbers.
+# A seed of R's generator, or NULL.
+check_seed <- function(seed, call = rlang::caller_env()) {
+  most <- .Machine$integer.max
+  check_count(seed, -most, most, null_ok = TRUE, call = call)
+}
+
+# Returns one number as a double. `infinite_ok`: -Inf and Inf count as numbers.
 check_number <- function(x, lower = -Inf, upper = Inf, lower_open = FALSE,
                          upper_open = FALSE, infinite_ok = FALSE,
                          null_ok = FALSE, arg = rlang::caller_arg(x),
@@ -146,8 +152,8 @@ check_string <- function(x, null_ok = FALSE, arg = rlang::caller_arg(x),
   as.vector(x)
 }
 
-# One of `choices`, as in match.arg(): NULL or the whole default means the
-# first; a unique beginning is enough; case matters.
+# Returns one of `choices`, as match.arg() does: NULL or the whole default means
+# the first, a unique beginning is enough, case matters.
 check_choice <- function(x, choices, arg = rlang::caller_arg(x),
                          call = rlang::caller_env(), hint = NULL) {
   if (is.null(x) || identical(x, choices)) return(choices[1])
@@ -184,8 +190,8 @@ nearest_name <- function(x, known) {
   if (length(near) > 0L) known[[near[[which.min(letters_off[near])]]]]
 }
 
-# For variables that are neither columns of the data nor known in `env`; a
-# template, or NULL. expressions: a list of those that take them.
+# A hint, a template or NULL, about variables that are neither columns of the
+# data nor known in `env`. `expressions`: a list of those that use them.
 misspelt_hint <- function(expressions, data, env) {
   names <- setdiff(unlist(lapply(expressions, all.vars)), c(names(data), "."))
   known <- vapply(names, exists, NA, envir = env %||% globalenv())

@@ -129,8 +129,7 @@ compare_k <- function(..., folds = 5, level = 0.95, relevant = 0,
     relevant = check_number(relevant, lower = 0),
     cores = check_count(cores, max = 1024), progress = check_flag(progress)
   )
-  most <- .Machine$integer.max
-  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  seed <- check_seed(seed)
   fits <- given$fits
   model <- fit_part(fits[[1L]], "model")
   check_one_data(fits, given$names, call)
@@ -160,10 +159,7 @@ chosen_fits <- function(fits, expressions, call) {
     check_fit_of(fits[[i]], makers, paste("fit", i), call)
     first <- fit_part(fits[[1L]], "model")$name
     check_fit_of(fits[[i]], first, paste("fit", i), call)
-    model <- fit_part(fits[[i]], "model")
-    if (any(vapply(model[model$data_part], is.null, NA))) {
-      abort_no_data(call = call)
-    }
+    if (lacks_data(fit_part(fits[[i]], "model"))) abort_no_data(call = call)
   }
   names <- if (listed && is.null(names(fits))) {
     paste("fit", seq_along(fits))
@@ -223,10 +219,11 @@ sure_words <- function(difference, se, evidence, relevant = 0) {
 
 # ---- folds -------------------------------------------------------------------
 
-# For each fit and each fold what score(fit, held, common) returns of the fit
-# without the elements `held`: a list by fit of lists by fold. prepare(held):
-# `common`, what all fits take from the fold, such as random halves. With
-# `slow`: for each fit why runs of it have not converged, an element a fold.
+# list(scores, slow). scores: for each fit a list with an element for each fold,
+# the value of score(fit, held, common) for the fit without the elements `held`.
+# common: the value of prepare(held), which all fits take from the fold, such as
+# random halves. slow: for each fit the reasons why its runs have not converged,
+# one for each such fold.
 fit_folds <- function(fits, elements, settings, what, prepare, score, call) {
   count <- settings$folds
   if (count > elements) {
@@ -322,7 +319,7 @@ print.k_comparison <- function(x, ...) {
   invisible(x)
 }
 
-# Each column `name_se` in parentheses behind that of its measure.
+# Puts each column `name_se` in parentheses behind that of its measure.
 with_errors <- function(shown) {
   measures <- grep("_se$", names(shown), value = TRUE, invert = TRUE)
   out <- lapply(measures, function(name) {

@@ -185,7 +185,7 @@ coefficient_posterior <- function(fit, level) {
   out
 }
 
-# With curves: a density for each coefficient, list(x, y).
+# Adds `curves`: a density list(x, y) for each coefficient.
 chosen_coefficients <- function(of, columns) {
   at <- match(columns, names(of$mean))
   of$mean <- unname(of$mean[at])
@@ -307,7 +307,7 @@ curves_shown <- function(name, x) {
   }))
 }
 
-# In the order of the table.
+# Returns n of the columns, in the order of the table.
 most_different <- function(x, columns, n) {
   difference <- vapply(columns, function(name) {
     rows <- x[x$coefficient == name, ]

@@ -11,40 +11,27 @@ condition_classes <- function(type, class, family = NULL) {
   unique(c(class, if (!is.null(family)) paste0(prefix, "_", family), prefix))
 }
 
-abort_gibbsite <- function(family, message, ..., call, class, envir) {
-  cli::cli_abort(message, ...,
-    class = condition_classes("error", class, family),
-    call = call, .envir = envir
-  )
+# There are three families of errors: in arguments, numerical errors, and errors
+# because the session, a file or an object is in a wrong state. `message` is a
+# cli template (names "x", "i", "!" make bullets), evaluated in `envir`; `...`
+# are fields of the condition, `call` is the user's call.
+abort_of_family <- function(family) {
+  force(family)
+  function(message, ..., call = envir, class = NULL,
+           envir = rlang::caller_env()) {
+    force(envir)
+    cli::cli_abort(message, ...,
+      class = condition_classes("error", class, family), call = call,
+      .envir = envir
+    )
+  }
 }
 
-# `message` is a cli template (names "x", "i", "!" make bullets), evaluated in
-# `envir`; `...` are fields of the condition, `call` is the user's call.
-# There are three families: errors in arguments, numerical errors, and errors
-# because the session, a file or an object is in a wrong state.
-abort_argument <- function(message, ..., call = envir, class = NULL,
-                           envir = rlang::caller_env()) {
-  force(envir)
-  abort_gibbsite("argument", message, ...,
-    call = call, class = class, envir = envir
-  )
-}
+abort_argument <- abort_of_family("argument")
 
-abort_numeric <- function(message, ..., call = envir, class = NULL,
-                          envir = rlang::caller_env()) {
-  force(envir)
-  abort_gibbsite("numeric", message, ...,
-    call = call, class = class, envir = envir
-  )
-}
+abort_numeric <- abort_of_family("numeric")
 
-abort_state <- function(message, ..., call = envir, class = NULL,
-                        envir = rlang::caller_env()) {
-  force(envir)
-  abort_gibbsite("state", message, ...,
-    call = call, class = class, envir = envir
-  )
-}
+abort_state <- abort_of_family("state")
 
 # A warning or a message with its own class, by which it can be suppressed.
 warn_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
@@ -226,9 +213,12 @@ range_words <- function(lower, upper, lower_open = FALSE, upper_open = FALSE,
 }
 
 # Bullets of a message that show the words in the variable `name` as they are.
-bullets_of <- function(name, words) {
-  lines <- sprintf("{%s[[%d]]}", name, seq_along(words))
-  stats::setNames(lines, rep("i", length(lines)))
+bullets_of <- function(name, words, bullet = "i") {
+  as_bullets(sprintf("{%s[[%d]]}", name, seq_along(words)), bullet)
+}
+
+as_bullets <- function(templates, bullet = "i") {
+  stats::setNames(templates, rep(bullet, length(templates)))
 }
 
 # "row 3 (\"Duster 360\")", "row 3" if it has no other name
@@ -267,7 +257,7 @@ abort_expected <- function(x, expected, null_ok, arg, call, hint = NULL) {
   )
 }
 
-# For a list of numbers where a vector is expected.
+# A hint for a list of numbers where a vector is expected.
 list_hint <- function(x, expected, arg) {
   wanted <- grepl("^(NULL or )?a numeric vector$", expected)
   if (wanted && is.list(x) && length(x) > 0L &&

@@ -241,7 +241,7 @@ model_init_from_state.count_model <- function(model, state) {
 #' @exportS3Method
 model_init_from_state.hlm_count_model <- function(model, state) {
   list(
-    Sigma = crossed_covariances(model, state),
+    Sigma = state_covariances(model, state),
     dispersion = dispersion_of(model, state)
   )
 }

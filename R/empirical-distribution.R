@@ -402,8 +402,8 @@ shown_ends <- function(x, weights) {
   if (tails || (middle > 0 && diff(limits) > 12 * middle)) trimmed else limits
 }
 
-# One bin a whole number; otherwise bins have the width of Freedman and Diaconis
-# for the effective size.
+# Whole numbers have one bin each; otherwise bins have the width of Freedman and
+# Diaconis for the effective size.
 histogram_breaks <- function(x, weights, size) {
   limits <- shown_ends(x, weights)
   if (is_discrete(x) && diff(limits) < 60) {

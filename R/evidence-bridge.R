@@ -56,7 +56,8 @@ check_bridge_draws <- function(draws, d, where, call) {
   }
 }
 
-# The same with the proposal of some draws and the ratios of others.
+# The integral by the proposal that the draws `before` make and the ratios at
+# the draws `kept`.
 half_bridge <- function(before, kept, ratios, call) {
   at <- ratios(before, kept)
   own <- at$own
@@ -207,7 +208,8 @@ at_each_point <- function(x, density, tick) {
 # Those of mixtures and of hierarchical regressions are in R/gmm-evidence.R and
 # R/hlm-evidence.R.
 
-# With model_density(): gibbs_lm() and gibbs_logistic().
+# This method is for models with model_density(): gibbs_lm() and
+# gibbs_logistic().
 #' @exportS3Method
 model_unbounded.default <- function(model, given, call) {
   known <- model_density(model)
@@ -377,7 +379,7 @@ model_unbounded.pmf_model <- function(model, given, call) {
 abort_no_evidence <- function(model, why, hints, call) {
   abort_argument(
     c("A fit of {.fn {model$name}} has no evidence here: {why}.",
-      stats::setNames(hints, rep("i", length(hints)))),
+      as_bullets(hints)),
     call = call, class = "no_evidence"
   )
 }
@@ -426,8 +428,8 @@ combine_chains <- function(chains) {
   value <- numbers("value")
   differ <- any(abs(value - mean(value)) > 4 * numbers("se"))
   halves <- vapply(chains, `[[`, NA, "apart")
-  # With the estimate of its chain added, each series has the estimate as its
-  # mean. So the effective number allows for differences between the chains.
+  # Each series has the estimate as its mean when the estimate of its chain is
+  # added. So the effective number allows for differences between the chains.
   series <- do.call(cbind, lapply(chains, function(chain) {
     chain$value + chain$series
   }))

@@ -111,8 +111,7 @@ log_evidence <- function(fit, correct = c("none", "importance"),
                          seed = NULL) {
   call <- rlang::current_env()
   check_needed(fit = "a fit")
-  most <- .Machine$integer.max
-  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  seed <- check_seed(seed)
   correct <- check_choice(correct, c("none", "importance"))
   method <- check_choice(method, c("normal", "warp3", "tempered"))
   check_fit(fit, "fit", call)
@@ -372,7 +371,7 @@ Ops.gibbsite_evidence <- function( # nolint: object_name_linter.
   )
 }
 
-# NULL if the chains of both have converged.
+# The largest R-hat, NULL if the chains of both have converged.
 largest_rhat <- function(...) {
   rhat <- unlist(lapply(list(...), attr, "rhat"))
   if (length(rhat) > 0L) max(rhat)

@@ -71,6 +71,8 @@ client_components <- c(
   "conditional", "all", "location", "sigma", "auxiliary"
 )
 
+client_diagnostics <- c("Rhat", "ESS", "ESS_tail", "MCSE")
+
 # Names of the quantities that insight::get_parameters() has.
 client_parameters <- function(fit, effects, component, parameters, call) {
   check_string(parameters, null_ok = TRUE, call = call)
@@ -208,15 +210,14 @@ diagnostic_posterior.gibbsite_fit <- function(posterior, diagnostic = "all",
                                               ),
                                               parameters = NULL, ...) {
   call <- rlang::current_env()
-  known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
   names <- client_parameters(posterior, effects, component, parameters, call)
   if (is.null(diagnostic)) {
     return(data.frame(Parameter = names))
   }
   diagnostic <- if (identical(diagnostic, "all")) {
-    known
+    client_diagnostics
   } else {
-    check_subset(diagnostic, known, "measures")
+    check_subset(diagnostic, client_diagnostics, "measures")
   }
   client_measures(posterior, names)[c("Parameter", diagnostic)]
 }
@@ -313,8 +314,7 @@ model_parameters.gibbsite_fit <- function(model, ...,
                                           ), exponentiate = FALSE) {
   exponentiate <- check_exponentiate(exponentiate, model)
   if (!is.null(diagnostic)) {
-    known <- c("Rhat", "ESS", "ESS_tail", "MCSE")
-    diagnostic <- check_subset(diagnostic, known, "measures")
+    diagnostic <- check_subset(diagnostic, client_diagnostics, "measures")
   }
   draws <- as.matrix(client_draws(model, effects, component))
   if (exponentiate) {
@@ -391,7 +391,8 @@ posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
 # "2.5%" and "97.5%", as rstantools has them.
 end_names <- function(prob) paste0(format_probs(central_tails(prob)), "%")
 
-# Those whose posterior_predict() has numbers: categories have no interval.
+# The kinds of fits whose posterior_predict() has numbers: categories have no
+# interval.
 predicting <- c(
   "gibbs_lm", "gibbs_hlm", "gibbs_logistic", "gibbs_count", "laplace_logistic",
   "gibbs_bmf", "gibbs_pmf"

@@ -3,13 +3,13 @@
 # are posterior's up to rounding. They are judged on the model's invariants:
 # quantities that do not depend on the labels of components.
 
-# f(matrix draws x chains) of every variable of an array draws x chains x
-# variables: `length` numbers each, a column for each variable
-each_variable <- function(draws, f, length) {
+# The number f(draws x chains) of every variable of an array, draws x chains x
+# variables.
+each_variable <- function(draws, f) {
   size <- dim(draws)
   vapply(seq_len(size[3]), function(v) {
     f(matrix(draws[, , v], size[1], size[2]))
-  }, numeric(length))
+  }, 0)
 }
 
 # The measures of the last sets of draws, by the hash of the draws: print(),

@@ -146,7 +146,7 @@ chosen_variables <- function(variables, columns, invariants, call) {
   choose_variables(variables, c(columns, derived), call)
 }
 
-# Their draws, draws x chains x variables.
+# The draws of the chosen variables, draws x chains x variables.
 chosen_draws <- function(fit, variables, invariants, call,
                          arg = rlang::caller_arg(fit)) {
   draws <- stack_chains(chain_matrices(fit, arg, call))
@@ -165,8 +165,9 @@ chosen_draws <- function(fit, variables, invariants, call,
   out
 }
 
-# NULL, or strings or whole numbers, one a row and no two alike.  A single one,
-# which data.frame() takes for the name of a column, is none of them.
+# Row names are NULL, or strings or whole numbers, one a row and no two alike. A
+# single one is an error, because data.frame() takes it for the name of a
+# column.
 check_row_names <- function(x, rows, call, arg = "row.names") {
   if (is.null(x)) {
     return(invisible())

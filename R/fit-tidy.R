@@ -266,7 +266,7 @@ coef.gibbsite_summary <- function(object, ...) {
 #' @export
 coef.laplace_summary <- coef.gibbsite_summary
 
-# As summary(lm(...))$coefficients, of which a beginning is enough.
+# `summary(fit)$coefficients` works as for lm(), of which a beginning is enough.
 #' @export
 `$.gibbsite_summary` <- function(x, name) {
   if (!is.list(x)) {
@@ -360,8 +360,7 @@ tidy_quantities <- function(x, conf.level, conf.int, exponentiate, call,
                             variables = NULL) {
   exponentiate <- check_exponentiate(exponentiate, x, call)
   conf.int <- check_flag(conf.int, call = call)
-  level <- check_number(conf.level, lower = 0, upper = 1, lower_open = TRUE,
-                        upper_open = TRUE, call = call)
+  level <- check_level(conf.level, call = call)
   # all quantities, also if the model's own summary shows fewer
   table <- as.data.frame(
     fit_summary(x, variables, central_tails(level), "x", call)
@@ -486,8 +485,8 @@ moves_line <- function(fit) {
 next_line <- function(fit, table) {
   model <- fit_part(fit, "model")
   averaged <- draws_before_averages(fit) < fit_part(fit, "running")$draws
-  whole <- !any(vapply(unclass(model)[model$data_part], is.null, NA))
-  usable <- averaged && whole && (is.null(table) || table_converged(table))
+  usable <- averaged && !lacks_data(model) &&
+    (is.null(table) || table_converged(table))
   calls <- c(
     "summary(fit)", "plot(fit)", if (!is.null(table)) next_call(table),
     if (usable) model_next(model)

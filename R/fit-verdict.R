@@ -261,11 +261,10 @@ doubt_notes <- function(fit, table) {
 }
 
 doubt_words <- function(doubts, kinds = NULL) {
-  words <- vapply(doubts, `[[`, "", "words")
-  if (is.null(kinds)) {
-    return(words)
+  if (!is.null(kinds)) {
+    doubts <- Filter(function(doubt) doubt$kind %in% kinds, doubts)
   }
-  words[vapply(doubts, `[[`, "", "kind") %in% kinds]
+  vapply(doubts, `[[`, "", "words")
 }
 
 # Chains may agree with each other and miss a region.
@@ -523,7 +522,7 @@ limits_words <- function(rule) {
   paste0("R-hat <= ", format(rule$rhat), ", ESS >= ", format_number(rule$ess))
 }
 
-# For print(), whose limits are not those of the run's own rule.
+# A line for print(), whose limits are not those of the run's own rule.
 rule_line <- function(fit, table) {
   rule <- fit_part(fit, "running")$stop_when
   outcome <- fit_part(fit, "run")$outcome
@@ -567,10 +566,10 @@ find_cause <- function(invariants, table) {
   }
   step <- max(1, draws %/% 1000)
   some <- invariants[seq(1, draws, by = step), , worst, drop = FALSE]
-  drop <- max(each_variable(some, transient_length, 1L))
+  drop <- max(each_variable(some, transient_length))
   rest <- some[seq(drop + 1, dim(some)[1]), , , drop = FALSE]
   long <- draws >= shortest_stuck
-  stuck <- each_variable(rest, function(x) is_stuck(x, long), 1L) > 0
+  stuck <- each_variable(rest, function(x) is_stuck(x, long)) > 0
   if (any(stuck)) {
     variable <- dimnames(some)[[3]][which(stuck)[1]]
     return(list(kind = "stuck", variable = variable, drop = 0, more = 0))
@@ -607,8 +606,9 @@ least_ess <- function(table) {
   if (all(is.na(size))) NA else min(size, na.rm = TRUE)
 }
 
-# NULL if the chains are hardly better without their first `drop` draws: the
-# effective draws that are left need more draws than all of them do.
+# A cause of kind "burnin". NULL if the chains are hardly better without their
+# first `drop` draws: the effective draws that are left need more draws than all
+# of them do.
 cause_burnin <- function(invariants, table, worst, drop) {
   more <- more_without(invariants, table, drop)
   if (more < more_draws(table)) {
@@ -672,15 +672,24 @@ transient_length <- function(x) {
 # The columns that rise while chains come from far away, the surest first.
 log_densities <- c("log_density", "log_joint", "log_posterior", "log_lik")
 
-climbing_cause <- function(invariants) {
+# list(variable, draws): the surest of these, draws x chains. NULL if there is
+# none, or there are few draws.
+log_density_draws <- function(invariants) {
   variable <- intersect(log_densities, dimnames(invariants)[[3]])
-  if (length(variable) == 0L || dim(invariants)[1] < 20) {
-    return(NULL)
+  count <- dim(invariants)[1]
+  if (length(variable) > 0L && count >= 20) {
+    list(
+      variable = variable[[1L]],
+      draws = matrix(invariants[, , variable[[1L]]], count)
+    )
   }
-  x <- matrix(invariants[, , variable[[1L]]], dim(invariants)[1])
-  chains <- chains_that_climb(x)
+}
+
+climbing_cause <- function(invariants) {
+  seen <- log_density_draws(invariants)
+  chains <- if (!is.null(seen)) chains_that_climb(seen$draws)
   if (length(chains) > 0L) {
-    list(kind = "climbing", variable = variable[[1L]], drop = 0, more = 0,
+    list(kind = "climbing", variable = seen$variable, drop = 0, more = 0,
          chains = chains)
   }
 }
@@ -708,21 +717,21 @@ chains_that_climb <- function(x) {
 # below the log density of its second half, by more than five standard
 # deviations.
 arrival <- function(invariants) {
-  variable <- intersect(log_densities, dimnames(invariants)[[3]])
-  draws <- dim(invariants)[1]
-  if (length(variable) == 0L || draws < 20) {
+  seen <- log_density_draws(invariants)
+  if (is.null(seen)) {
     return(list(before = 0))
   }
-  x <- matrix(invariants[, , variable[[1L]]], draws)
-  late <- x[seq(draws %/% 2 + 1, draws), , drop = FALSE]
+  x <- seen$draws
+  late <- x[seq(nrow(x) %/% 2 + 1, nrow(x)), , drop = FALSE]
   bound <- colMeans(late) - 5 * apply(late, 2, stats::sd)
   list(
-    variable = variable[[1L]],
-    before = apply(x >= rep(bound, each = draws), 2, which.max) - 1
+    variable = seen$variable,
+    before = apply(x >= rep(bound, each = nrow(x)), 2, which.max) - 1
   )
 }
 
-# NULL if the draws on the way to the posterior are few.
+# A cause of kind "burnin" if all chains came from far away. NULL if the draws
+# on the way to the posterior are few.
 arrival_cause <- function(invariants, table) {
   arrival <- arrival(invariants)
   drop <- max(arrival$before)
@@ -736,15 +745,14 @@ arrival_cause <- function(invariants, table) {
 
 # ---- Transients and levels --------------------------------------------------
 
-# In a short run, chains count as stuck only if one never moves.
+# Whether chains are at different levels. In a short run they count as stuck
+# only if one never moves.
 is_stuck <- function(x, long) {
-  if (nrow(x) < 40 || min(x) == max(x)) {
-    return(0)
+  if (nrow(x) < 40 || min(x) == max(x) ||
+        !long && all(apply(x, 2, stats::var) > 0)) {
+    return(FALSE)
   }
-  if (!long && all(apply(x, 2, stats::var) > 0)) {
-    return(0)
-  }
-  as.numeric(are_apart(normal_scores(x)) || switches_rarely(x))
+  are_apart(normal_scores(x)) || switches_rarely(x)
 }
 
 # Chains each of which is level (it has effective draws of its own), with means

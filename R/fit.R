@@ -15,43 +15,29 @@
 # mcpar is c(burnin + thin, burnin + draws * thin, thin): the true sweeps, so
 # that coda's gelman.diag() does not discard kept draws as burn-in.
 
-# draws: one matrix (draws x columns) a chain, all of one length.  No draws at
-# all make a partial fit.
+# draws: one matrix (draws x columns) a chain, all of one length. Without any
+# draw the fit is partial: the run was stopped before every chain had one.
 new_fit <- function(draws, model, running, chains, pending = NULL,
                     run = list()) {
   draws <- lapply(draws, named_matrix, columns = model$columns)
   lengths <- vapply(draws, nrow, integer(1))
   stopifnot(length(lengths) >= 1, all(lengths == lengths[1]))
-  if (lengths[1] == 0) {
-    return(new_partial(model, running, chains, pending, run))
-  }
+  partial <- lengths[1] == 0
   pending <- plain_pending(pending, model$columns)
   running$draws <- lengths[1]
   sweeps <- true_sweeps(running)
   structure(
-    lapply(draws, as_mcmc_matrix, mcpar = sweeps),
+    if (partial) list() else lapply(draws, as_mcmc_matrix, mcpar = sweeps),
     model = model,
     running = running,
     chains = hashed_chains(chains, draws, pending, model$columns),
     pending = pending,
     run = run,
-    class = c(model$fit_class, "gibbsite_fit", "mcmc.list")
-  )
-}
-
-# A run that was stopped before every chain had a kept draw.
-new_partial <- function(model, running, chains, pending = NULL, run = list()) {
-  none <- lapply(chains, function(chain) named_matrix(NULL, model$columns))
-  pending <- plain_pending(pending, model$columns)
-  running$draws <- 0L
-  structure(
-    list(),
-    model = model,
-    running = running,
-    chains = hashed_chains(chains, none, pending, model$columns),
-    pending = pending,
-    run = run,
-    class = "gibbsite_partial"
+    class = if (partial) {
+      "gibbsite_partial"
+    } else {
+      c(model$fit_class, "gibbsite_fit", "mcmc.list")
+    }
   )
 }
 
@@ -87,8 +73,8 @@ named_matrix <- function(x, columns = colnames(x)) {
   x
 }
 
-# NULL if there are no surplus draws, so that a run in one piece and a run in
-# several give the same object.
+# Pending draws as a fit holds them. NULL if there are none, so that a run in
+# one piece and a run in several give the same object.
 plain_pending <- function(pending, columns) {
   if (is.null(pending) || all(lengths(pending) == 0)) {
     return(NULL)
@@ -197,9 +183,9 @@ given_as <- function(x) {
   }
 }
 
-# NULL, or in words the part that this fit lacks. The draws may have been
-# replaced by others of the same quantities; with `draws = FALSE` they are
-# checked by verify_fit() only.
+# Says in words what part this fit lacks; NULL if it is whole. The user may have
+# replaced the draws by others of the same quantities; with `draws = FALSE` only
+# verify_fit() checks them.
 fit_fault <- function(x, draws = TRUE) {
   part <- function(name) attr(x, name, exact = TRUE)
   model <- part("model")
@@ -221,7 +207,8 @@ fit_fault <- function(x, draws = TRUE) {
   draws_fault(unclass(x), length(model$columns), draws)
 }
 
-# The same of the draws, which must be matrices of so many columns.
+# Says in words what is wrong with the draws, which must be matrices of `width`
+# columns.
 draws_fault <- function(shown, width, draws) {
   if (!is.list(shown) || length(shown) == 0L) {
     return("no draws")
@@ -281,7 +268,7 @@ check_no_more <- function(..., call = rlang::caller_env()) {
   check_no_extra(..., call = call)
 }
 
-# The same for a function of which R takes shorter names of arguments.
+# check_no_more() for a function of which R takes shorter names of arguments.
 check_no_extra <- function(..., call = rlang::caller_env()) {
   if (...length() > 0) {
     abort_extra(rlang::names2(substitute(list(...)))[-1L], call)
@@ -306,8 +293,9 @@ abort_unknown <- function(name, call, known = names(frame_formals(call))) {
   )
 }
 
-# For a generic of models, whose method would fail in R's own words on a name
-# that begins several of its arguments. known: the method's arguments.
+# An error for a name that begins several arguments of the method that a generic
+# of models calls: the method would fail in R's own words. `known`: the method's
+# arguments.
 check_ambiguous <- function(..., known, call = rlang::caller_env()) {
   given <- setdiff(names(substitute(list(...)))[-1L], c("", known))
   for (name in given) {
@@ -315,8 +303,8 @@ check_ambiguous <- function(..., known, call = rlang::caller_env()) {
   }
 }
 
-# For a field of the prior given as an argument of the function in `frame`; a
-# template, or NULL.
+# A hint, a template or NULL, for a field of the prior that was given as an
+# argument of the function in `frame`.
 prior_field_hint <- function(name, frame) {
   prior <- frame_formals(frame)$prior
   if (!is.call(prior)) {
@@ -329,8 +317,8 @@ prior_field_hint <- function(name, frame) {
   }
 }
 
-# For pp_check(), whose `...` go on to a function that would not notice `draws`,
-# nor the arguments by which other packages draw other pictures.
+# An error for arguments of pp_check() that other packages have, or for `draws`:
+# its `...` go on to a function that would not notice them.
 check_passed_on <- function(..., call = rlang::caller_env()) {
   given <- names(substitute(list(...)))
   if ("draws" %in% given) {
@@ -347,8 +335,8 @@ check_passed_on <- function(..., call = rlang::caller_env()) {
   }
 }
 
-# One plain matrix a chain, with the names of the model: what looks up columns
-# by name takes these.
+# One plain matrix a chain, for code that looks up columns by name: an error
+# unless they have the names of the model.
 chain_matrices <- function(x, arg = rlang::caller_arg(x),
                            call = rlang::caller_env()) {
   matrices <- shown_matrices(x)
@@ -356,12 +344,14 @@ chain_matrices <- function(x, arg = rlang::caller_arg(x),
   matrices
 }
 
-# The same with the names that the user sees, who may have renamed the columns.
+# One plain matrix a chain with the names that the user sees, who may have
+# renamed the columns.
 shown_matrices <- function(x) {
   lapply(fit_draws(x), function(m) named_matrix(m, colnames(m)))
 }
 
-# The same with the model's names, also if the columns were renamed.
+# One plain matrix a chain with the model's names, also if the columns were
+# renamed.
 model_matrices <- function(x) {
   columns <- fit_part(x, "model")$columns
   lapply(shown_matrices(x), named_matrix, columns = columns)
@@ -387,8 +377,8 @@ check_own_names <- function(matrices, columns, arg, call) {
   }
 }
 
-# One matrix of the draws of all chains, one chain below the other. rows: of all
-# draws, in rising order, and columns: copies these alone.
+# One matrix of the draws of all chains, one chain below the other. Of the draws
+# only `rows` (in rising order) and `columns` are copied, if they are given.
 bind_chains <- function(matrices, rows = NULL, columns = NULL) {
   if (!is.null(rows) || !is.null(columns)) {
     last <- cumsum(vapply(matrices, nrow, 1L))
@@ -403,7 +393,7 @@ bind_chains <- function(matrices, rows = NULL, columns = NULL) {
   do.call(rbind, matrices)
 }
 
-# The same of at most `count` draws, spread evenly.
+# At most `count` draws of all chains, spread evenly, in one matrix.
 some_draws <- function(fit, count) {
   matrices <- chain_matrices(fit)
   bind_chains(matrices, evenly(sum(vapply(matrices, nrow, 1L)), count))
@@ -506,7 +496,7 @@ renew_fit <- function(fit) {
   fit
 }
 
-# Of each chain: list(shown, pending).
+# The draws of each chain: list(shown, pending).
 made_draws <- function(fit) {
   pending <- attr(fit, "pending", exact = TRUE)
   partial <- inherits(fit, "gibbsite_partial")
@@ -795,7 +785,7 @@ say_other_data <- function(fit, new, again) {
   }
 }
 
-# One line, as in a column of fits.
+# A fit in one line, as in a column of fits.
 #' @export
 toString.gibbsite_fit <- function(x, ...) short_call(fit_part(x, "model"))
 

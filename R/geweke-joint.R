@@ -152,7 +152,11 @@ model_start.geweke_model <- function(model, init) list(sweep = 0)
 model_sweeps.geweke_model <- function(model, state, n, control) {
   inner <- model$data$model
   units <- model$data$units
-  moments <- function(model, state) joint_moments(model, state, units)
+  moments <- function(model, state) {
+    values <- joint_quantities(model, state)
+    u <- atan((values[names(units$middle)] - units$middle) / units$spread)
+    c(u, u^2)
+  }
   steps <- model$data$steps
   rows <- stack_rows(n, function() {
     c(joint_chain(inner, moments, steps), joint_mean(inner, moments, steps))
@@ -176,7 +180,7 @@ joint_chain <- function(model, quantities, steps) {
   total / steps
 }
 
-# Their means over draws from prior and likelihood.
+# The means of the same quantities over draws from prior and likelihood.
 joint_mean <- function(model, quantities, draws) {
   total <- 0
   for (draw in seq_len(draws)) {
@@ -184,12 +188,6 @@ joint_mean <- function(model, quantities, draws) {
     total <- total + quantities(joint$model, joint$state)
   }
   total / draws
-}
-
-joint_moments <- function(model, state, units) {
-  values <- joint_quantities(model, state)
-  u <- atan((values[names(units$middle)] - units$middle) / units$spread)
-  c(u, u^2)
 }
 
 # ---- Results -----------------------------------------------------------------

@@ -47,8 +47,8 @@ slow_turn <- function(frame, layout, rows, x, precision, weights, nesting,
   if (is_slow(rate)) list(bars = bars, rate = rate)
 }
 
-# Of each bar list(z, group, groups, sd): its rows, and the reference of its
-# standard deviations.
+# The rows of each bar, and the reference of its standard deviations: list(z,
+# group, groups, sd).
 bars_of_rows <- function(frame, layout, rows, root) {
   Map(function(bar, design) {
     list(
@@ -79,8 +79,9 @@ near_bars <- function(frame, layout, rows, x, precision, weights, nesting) {
   if (length(near) > 0L) near
 }
 
-# NULL if the groups of bar `inner` do not lie mostly within those of `outer`,
-# or do altogether, and have the moves of nestings().
+# The moves of one term of a pair of bars. NULL if the groups of bar `inner` do
+# not lie mostly within those of `outer`. NULL too if all of them do: those
+# pairs have the moves of nestings().
 near_pair <- function(term, bars, layout, outer, inner) {
   a <- bars[[outer]]
   b <- bars[[inner]]
@@ -140,7 +141,8 @@ joint_precision <- function(bars, x, precision, weights) {
   ), "CsparseMatrix")
 }
 
-# What a turn draws at once: the columns of the matrices.
+# The sets of coordinates that a turn draws at once: the columns of a matrix for
+# each.
 turn_blocks <- function(bars, p, nesting) {
   sizes <- vapply(bars, function(bar) ncol(bar$z) * bar$groups, 1)
   ends <- cumsum(sizes)

@@ -124,7 +124,7 @@ hlm_binomial_data <- function(frame, prior, design) {
 #' @exportS3Method
 model_start.hlm_binomial_model <- function(model, init) {
   default <- start_covariance(model$data)
-  hlm_state(model, init$Sigma %||% default, 1)
+  hlm_state(model, list(init$Sigma %||% default), 1)
 }
 
 #' @exportS3Method
@@ -168,7 +168,7 @@ model_invariants.stored_groups_model <- function(model, draws) {
 
 # ---- Other responses ---------------------------------------------------------
 
-# In the form of set_data().
+# Simulated responses have the form that set_data() takes.
 #' @exportS3Method
 simulate_data.hlm_trials_model <- function(model, state) {
   simulated_successes(model, state_predictor(model, state))
@@ -277,10 +277,10 @@ crossed_binomial_data <- function(frame, prior, layout) {
   data
 }
 
-# As model_start.hlm_binomial_model(), for each bar.
+# Each bar starts as in model_start.hlm_binomial_model().
 #' @exportS3Method
 model_start.hlm_crossed_binomial_model <- function(model, init) {
-  crossed_state(model, start_bar_covariances(model, init), 1)
+  hlm_state(model, start_bar_covariances(model, init), 1)
 }
 
 #' @exportS3Method

@@ -77,12 +77,6 @@ crossed_prior <- function(priors) {
   prior
 }
 
-# The places of the deviations of each bar among those of all.
-bar_places <- function(layout, levels) {
-  sizes <- lengths(lapply(layout, `[[`, "bar")) * lengths(levels)
-  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
-}
-
 crossed_columns <- function(frame, layout) {
   levels <- lapply(frame$bars, `[[`, "levels")
   c(
@@ -96,7 +90,7 @@ crossed_columns <- function(frame, layout) {
 # sd[f,k] and cor[f,k,l] of bar f.
 bar_columns <- function(f, design) {
   q <- length(design$bar)
-  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  at <- term_pairs(q)
   c(
     indexed("sd", f, seq_len(q)),
     if (!design$diagonal) sprintf("cor[%d,%d,%d]", f, at[, 1L], at[, 2L])
@@ -214,23 +208,9 @@ by_rows <- function(m) {
   list(start = m@p, index = m@i, value = m@x)
 }
 
-# ---- Starting values and state ----------------------------------------------
+# ---- Starting values --------------------------------------------------------
 
-# The deviations begin at zero; b and those of the first bar follow from the
-# rest.
-crossed_state <- function(model, covariances, beta) {
-  list(
-    sweep = 0, factor = unlist(lapply(covariances, function(sigma_matrix) {
-      as.double(t(chol(sigma_matrix)))
-    }), use.names = FALSE),
-    beta = as.double(beta), b = numeric(model$data$p),
-    u = numeric(length(unlist(model_places(model))))
-  )
-}
-
-model_places <- function(model) bar_places(model$layout, model$levels)
-
-# As model_start.hlm_model(), for each bar.
+# Each bar starts as in model_start.hlm_model().
 #' @exportS3Method
 model_start.hlm_crossed_model <- function(model, init) {
   data <- model$data
@@ -242,7 +222,7 @@ model_start.hlm_crossed_model <- function(model, init) {
     sd <- factor * design$reach * sqrt(spread / mean_weight_of(data))
     diag(sd^2, length(design$bar))
   }, model$layout, factors[-length(factors)])
-  crossed_state(model, utils::modifyList(default, init$Sigma %||% list()), beta)
+  hlm_state(model, utils::modifyList(default, init$Sigma %||% list()), beta)
 }
 
 #' @exportS3Method
@@ -278,36 +258,12 @@ check_bar_covariances <- function(model, init, where, call) {
   init
 }
 
-#' @exportS3Method
-model_init_from_state.hlm_crossed_model <- function(model, state) {
-  init <- list(Sigma = crossed_covariances(model, state))
-  if (model$data$known == 0) {
-    init$sigma <- 1 / sqrt(state$beta)
-  }
-  init
-}
-
-# Sigma of each bar, of the data's columns.
-crossed_covariances <- function(model, state) {
-  q <- lengths(lapply(model$layout, `[[`, "bar"))
-  factors <- split(state$factor, rep(seq_along(q), q^2))
-  stats::setNames(Map(function(factor, design) {
-    covariance_of_basis(
-      tcrossprod(matrix(factor, length(design$bar))), design$bar_basis
-    )
-  }, factors, model$layout), names(model$layout))
-}
-
 # ---- Words -------------------------------------------------------------------
 
 #' @exportS3Method
 model_labels.hlm_crossed_model <- function(model) {
   columns <- model$columns
-  label <- fixed_labels(columns, model$layout[[1L]])
-  for (f in seq_along(model$layout)) {
-    own <- match(bar_columns(f, model$layout[[f]]), columns)
-    label[own] <- bar_labels(model$layout[[f]], model$group_name[[f]])
-  }
+  label <- parameter_labels(model)
   label[startsWith(columns, "u[")] <- unlist(Map(function(design, levels, by) {
     outer(design$bar, paste(by, levels), paste, sep = " of ")
   }, model$layout, model$levels, model$group_name))
@@ -353,45 +309,11 @@ model_invariants.hlm_crossed_model <- function(model, draws) {
 # ---- The joint distribution --------------------------------------------------
 
 #' @exportS3Method
-draw_prior.hlm_crossed_model <- function(model) {
-  data <- model$data
-  covariances <- lapply(data$bars, draw_covariance_prior)
-  beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
-  state <- crossed_state(model, covariances, beta)
-  state$b <- draw_fixed_prior(data$bars[[1L]], model$layout[[1L]]$intercept)
-  state$u <- unlist(Map(draw_deviations, data$bars, covariances))
-  state
-}
-
-#' @exportS3Method
 set_data.hlm_crossed_model <- function(model, data,
                                        call = rlang::caller_env()) {
   with_responses(model, data, "hierarchical regression", function(frame, ...) {
     hlm_crossed_model_of(frame, model$priors, model$layout)
   }, call)
-}
-
-#' @exportS3Method
-model_effects.hlm_crossed_model <- function(model, state) {
-  places <- model_places(model)
-  covariances <- crossed_covariances(model, state)
-  bars <- lapply(seq_along(places), function(f) {
-    covariance <- covariances[[f]]
-    lower <- lower.tri(covariance)
-    q <- ncol(covariance)
-    c(
-      stats::setNames(c(
-        sqrt(diag(covariance)),
-        if (!model$layout[[f]]$diagonal) stats::cov2cor(covariance)[lower]
-      ), bar_columns(f, model$layout[[f]])),
-      stats::setNames(
-        of_basis(
-          t(state$u[places[[f]][seq_len(q)]]), model$layout[[f]]$bar_basis
-        ), indexed("u", f, seq_len(q), 1L)
-      )
-    )
-  })
-  c(stats::setNames(state$b, model$coefficients), unlist(bars))
 }
 
 # ---- Cross-validation --------------------------------------------------------
@@ -445,8 +367,7 @@ predictor_rows.hlm_crossed_model <- function(model, at, call) {
 
 # The columns of z of each bar.
 bar_columns_of_z <- function(model) {
-  q <- lengths(lapply(model$layout, `[[`, "bar"))
-  Map(function(end, q) end - q + seq_len(q), cumsum(q), q)
+  runs_of_places(lengths(lapply(model$layout, `[[`, "bar")))
 }
 
 # The deviations of bar f in each draw, draws x (q J).

@@ -180,7 +180,7 @@ group_variables <- function(group) {
 
 group_parts <- function(group) vapply(group_variables(group), deparse1, "")
 
-# Their values in the rows of a data frame.
+# The values of these variables in the rows of a data frame.
 group_values <- function(group, frame, env = NULL) {
   Map(function(variable, name) {
     if (name %in% names(frame)) frame[[name]] else eval(variable, frame, env)
@@ -245,9 +245,9 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
   own <- attr(x, "contrasts")
   for (bar in bars) own <- c(own, bar$contrasts)
   weights <- check_weights(frame[["(weights)"]], nrow(frame), call)
-  terms <- terms_without_group(frame, parsed)
+  # without the grouping factor, for predictions
+  terms <- terms_within(stats::terms(parsed$flat), attr(frame, "terms"))
   xlevels <- stats::.getXlevels(terms, frame)
-  several <- length(bars) > 1L
   common <- list(
     x = plain_design(x), y = response$y,
     weights = if (is.null(se)) weights else 1 / se^2, known = !is.null(se),
@@ -261,7 +261,7 @@ hlm_frame <- function(made, parsed, formula, response, contrasts, se, call) {
     times = made$times, other_rows = made$other_rows
   )
   common$constants <- made$constants
-  if (several) {
+  if (length(bars) > 1L) {
     return(c(common, list(bars = name_bars(bars))))
   }
   # in the order of fits that are saved
@@ -382,11 +382,6 @@ plain_design <- function(x) {
   attr(x, "assign") <- NULL
   attr(x, "contrasts") <- NULL
   x
-}
-
-# The terms of the frame without the grouping factor, for predictions.
-terms_without_group <- function(frame, parsed) {
-  terms_within(stats::terms(parsed$flat), attr(frame, "terms"))
 }
 
 # Terms with what `all` knows of their variables.

@@ -1,8 +1,8 @@
 # The posterior densities of hierarchical regressions, for log_evidence().
 
-# Of Sigma and sigma alone: the fixed effects and the groups' deviations are
-# integrated out in closed form. The coordinates are those of Sigma, and the log
-# of 1 / sigma^2.
+# The density is that of Sigma and sigma alone: the fixed effects and the
+# groups' deviations are integrated out in closed form. The coordinates are
+# those of Sigma, and the log of 1 / sigma^2.
 #' @exportS3Method
 model_unbounded.hlm_model <- function(model, given, call) {
   data <- model$data
@@ -36,7 +36,7 @@ log_variance_density <- function(model, x, log_beta) {
   )
 }
 
-# What C_hlm_log_marginal leaves out.
+# The constant that C_hlm_log_marginal leaves out.
 hlm_constant <- function(data) {
   (data$log_weights - data$n * log(2 * pi) + sum(log(data$precision))) / 2 +
     if (data$known == 1) {
@@ -73,9 +73,9 @@ hlm_at_points <- function(data, x) {
 
 # ---- Deviations as coordinates -----------------------------------------------
 
-# Of b, Sigma of each bar, and the groups' deviations, because these cannot be
-# integrated out here. The coordinates of a group are L^-1 u_j, which are
-# standard normal under the prior whatever Sigma is.
+# The density is that of b, of Sigma of each bar, and of the groups' deviations,
+# because these cannot be integrated out here. The coordinates of a group are
+# L^-1 u_j, which are standard normal under the prior whatever Sigma is.
 #' @exportS3Method
 model_unbounded.hlm_trials_model <- function(model, given, call) {
   frame <- check_frame(model, call)
@@ -106,14 +106,11 @@ model_unbounded.hlm_trials_model <- function(model, given, call) {
   )
 }
 
-bars_of_data <- function(data) data$bars %||% list(data)
-
 # The places of the coordinates of Sigma of each bar among those of all.
 coordinate_places <- function(bars) {
-  sizes <- vapply(bars, function(bar) {
+  runs_of_places(vapply(bars, function(bar) {
     coordinate_count(bar$q, bar$diagonal == 1)
-  }, 0)
-  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+  }, 0))
 }
 
 # list(factor, u) of each bar: q x q x draws and q x groups x draws.
@@ -194,7 +191,8 @@ deviations_at <- function(factor, v, of) {
 
 # ---- Several bars of normal responses ----------------------------------------
 
-# Of Sigma of each bar and sigma alone, as of model_unbounded.hlm_model().
+# The density is that of Sigma of each bar and sigma alone, as in
+# model_unbounded.hlm_model().
 #' @exportS3Method
 model_unbounded.hlm_crossed_model <- function(model, given, call) {
   data <- model$data
@@ -262,7 +260,7 @@ crossed_rows <- function(data) {
   )
   list(
     a = a, values = values, y = data$y - drop(crossprod(x, one$mean)),
-    places = Map(function(end, q) p + end - q + seq_len(q), cumsum(q), q),
+    places = lapply(runs_of_places(q), `+`, p),
     pattern = Matrix::Cholesky(
       Matrix::tcrossprod(a), LDL = FALSE, super = NA, Imult = 1
     )

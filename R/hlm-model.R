@@ -7,6 +7,11 @@ hlm_model <- function(frame, prior, keep, call) {
   hlm_model_of(frame, parts$priors[[1L]], parts$layout[[1L]], keep)
 }
 
+# The places 1, 2, ... in runs of these sizes: a list.
+runs_of_places <- function(sizes) {
+  Map(function(end, size) end - size + seq_len(size), cumsum(sizes), sizes)
+}
+
 # The frames of hlm_design() and hlm_data(), of one bar each, by its groups.
 bar_frames <- function(frame) {
   if (is.null(frame$bars)) {
@@ -111,16 +116,16 @@ bar_reach <- function(z, found, intercept) {
   unname(reach)
 }
 
-# That of normal and t responses. type: of the prior; one that is a Wishart
-# distribution is of the data's columns.
+# The design of one bar with normal or t responses. `type`: that of the prior; a
+# prior that is a Wishart distribution is about the data's columns.
 normal_design <- function(frame, used, weights, type, call) {
   hlm_design(
     frame, used, weights, call, fixed = TRUE, centred = type == "half-t"
   )
 }
 
-# Of the rows that are used of other data, since the prior of the coefficients
-# is at the means of these.
+# The designs of the rows that other data use, because the prior of the
+# coefficients is at the means of these rows.
 designs_again <- function(model, frame) {
   used <- rows_used(frame)
   lapply(
@@ -179,8 +184,11 @@ coefficient_names <- function(q, groups) {
   sprintf("w[%d,%d]", rep(seq_len(q), groups), rep(seq_len(groups), each = q))
 }
 
+# The rows and columns of the correlations of q terms, in their order.
+term_pairs <- function(q) which(lower.tri(diag(q)), arr.ind = TRUE)
+
 correlation_names <- function(q) {
-  at <- which(lower.tri(diag(q)), arr.ind = TRUE)
+  at <- term_pairs(q)
   sprintf("cor[%d,%d]", at[, 1L], at[, 2L])
 }
 
@@ -270,15 +278,28 @@ model_response.hlm_model <- function(model) normal_response()
 
 # ---- Starting values and state ----------------------------------------------
 
-# b and u follow from Sigma and sigma in the first sweep.
-hlm_state <- function(model, sigma_matrix, beta) {
-  data <- model$data
+# The state of a model with one bar or several. covariances: Sigma of each bar,
+# in the columns of C. The first sweep draws b, and the deviations of the first
+# bar; those of other bars begin at 0.
+hlm_state <- function(model, covariances, beta) {
   list(
-    sweep = 0, factor = as.double(t(chol(sigma_matrix))),
-    beta = as.double(beta), b = numeric(data$p),
-    u = numeric(data$q * data$groups)
+    sweep = 0, factor = unlist(lapply(covariances, function(sigma_matrix) {
+      as.double(t(chol(sigma_matrix)))
+    }), use.names = FALSE),
+    beta = as.double(beta), b = numeric(model$data$p),
+    u = numeric(length(unlist(model_places(model))))
   )
 }
+
+# The places of the deviations of each bar among those of all.
+model_places <- function(model) {
+  levels <- if (is.list(model$levels)) model$levels else list(model$levels)
+  terms <- lengths(lapply(bar_designs(model), `[[`, "bar"))
+  runs_of_places(terms * lengths(levels))
+}
+
+# What C reads of each bar.
+bars_of_data <- function(data) data$bars %||% list(data)
 
 # sigma and the standard deviations of the groups are the spread of the
 # responses, each over or under by a factor of up to 10.
@@ -292,7 +313,7 @@ model_start.hlm_model <- function(model, init) {
   beta <- start_precision(data, init, factors[[q + 1]] / spread)
   sd <- factors[seq_len(q)] * model$layout$reach *
     sqrt(spread / mean_weight_of(data))
-  hlm_state(model, init$Sigma %||% diag(sd^2, q), beta)
+  hlm_state(model, list(init$Sigma %||% diag(sd^2, q)), beta)
 }
 
 # The mean square of the responses.
@@ -358,39 +379,57 @@ check_init_covariance <- function(value, data, design, arg, call) {
 
 #' @exportS3Method
 model_init_from_state.hlm_model <- function(model, state) {
-  init <- list(Sigma = state_covariance(model, state))
+  init <- list(Sigma = init_covariances(model, state))
   if (model$data$known == 0) {
     init$sigma <- 1 / sqrt(state$beta)
   }
   init
 }
 
-# Sigma of the data's columns.
-state_covariance <- function(model, state) {
-  covariance_of_basis(
-    tcrossprod(matrix(state$factor, model$data$q)), model$layout$bar_basis
-  )
+# Sigma of each bar, of the data's columns.
+state_covariances <- function(model, state) {
+  designs <- bar_designs(model)
+  q <- lengths(lapply(designs, `[[`, "bar"))
+  factors <- split(state$factor, rep(seq_along(q), q^2))
+  stats::setNames(Map(function(factor, design) {
+    covariance_of_basis(
+      tcrossprod(matrix(factor, length(design$bar))), design$bar_basis
+    )
+  }, factors, designs), names(designs))
+}
+
+# Sigma as `inits` has it: a matrix of one bar, a list of several.
+init_covariances <- function(model, state) {
+  covariances <- state_covariances(model, state)
+  if (is.list(model$levels)) covariances else covariances[[1L]]
 }
 
 #' @exportS3Method
 model_labels.hlm_model <- function(model) {
   columns <- model$columns
-  layout <- model$layout
-  label <- fixed_labels(columns, layout)
-  q <- length(layout$bar)
-  own <- c(
-    indexed("sd", seq_len(q)), if (!layout$diagonal) correlation_names(q)
-  )
-  label[match(own, columns)] <- bar_labels(layout, model$group_name)
+  label <- parameter_labels(model)
   if ("w" %in% model$keep) {
     label[grep("^w\\[", columns)] <- as.vector(
-      outer(layout$bar, model$levels, paste, sep = " of ")
+      outer(model$layout$bar, model$levels, paste, sep = " of ")
     )
   }
   data.frame(variable = columns, label = label)
 }
 
-# Of the fixed effects, sigma and log_lik; the names of other columns.
+# Labels of the fixed effects, of the standard deviations and correlations of
+# all bars, of sigma and of log_lik.
+parameter_labels <- function(model) {
+  label <- fixed_labels(model$columns, bar_designs(model)[[1L]])
+  bars <- predictor_bars(model)
+  for (f in seq_along(bars)) {
+    own <- match(bars[[f]]$columns, model$columns)
+    label[own] <- bar_labels(bars[[f]]$design, model$group_name[[f]])
+  }
+  label
+}
+
+# Labels of the fixed effects, of sigma and of log_lik; other columns keep their
+# names.
 fixed_labels <- function(columns, design) {
   label <- columns
   slopes <- design$columns[design$slopes]
@@ -401,11 +440,11 @@ fixed_labels <- function(columns, design) {
   label
 }
 
-# Of the standard deviations and correlations of one bar.
+# Labels of the standard deviations and correlations of one bar.
 bar_labels <- function(design, group) {
   bar <- design$bar
   by <- paste("by", group)
-  at <- which(lower.tri(diag(length(bar))), arr.ind = TRUE)
+  at <- term_pairs(length(bar))
   c(
     paste("standard deviation of", bar, by),
     if (!design$diagonal) {
@@ -434,11 +473,12 @@ model_key.hlm_model <- function(model, shown) {
 #' @exportS3Method
 draw_prior.hlm_model <- function(model) {
   data <- model$data
-  sigma_matrix <- draw_covariance_prior(data)
+  bars <- bars_of_data(data)
+  covariances <- lapply(bars, draw_covariance_prior)
   beta <- if (data$known == 1) 1 else stats::rgamma(1L, data$shape, data$rate)
-  state <- hlm_state(model, sigma_matrix, beta)
-  state$b <- draw_fixed_prior(data, model$layout$intercept)
-  state$u <- draw_deviations(data, sigma_matrix)
+  state <- hlm_state(model, covariances, beta)
+  state$b <- draw_fixed_prior(bars[[1L]], bar_designs(model)[[1L]]$intercept)
+  state$u <- unlist(Map(draw_deviations, bars, covariances))
   state
 }
 
@@ -477,7 +517,7 @@ draw_covariance_prior <- function(data) {
   (sigma_matrix + t(sigma_matrix)) / 2
 }
 
-# One response for each row.
+# Simulated responses: one for each row.
 #' @exportS3Method
 simulate_data.hlm_model <- function(model, state) {
   state_predictor(model, state) + response_noise(model$frame, state$beta)
@@ -528,20 +568,31 @@ model_quantities.hlm_model <- function(model, state) {
 
 #' @exportS3Method
 model_effects.hlm_model <- function(model, state) {
-  q <- model$data$q
-  covariance <- state_covariance(model, state)
-  correlation <- stats::cov2cor(covariance)[lower.tri(covariance)]
-  c(
-    stats::setNames(state$b, model$coefficients),
-    stats::setNames(sqrt(diag(covariance)), indexed("sd", seq_len(q))),
-    if (model$data$diagonal == 0 && q > 1) {
-      stats::setNames(correlation, correlation_names(q))
-    },
-    stats::setNames(
-      of_basis(t(state$u[seq_len(q)]), model$layout$bar_basis),
-      indexed("u", seq_len(q), 1L)
+  covariances <- state_covariances(model, state)
+  places <- model_places(model)
+  known <- predictor_bars(model)
+  bars <- lapply(seq_along(known), function(f) {
+    design <- known[[f]]$design
+    covariance <- covariances[[f]]
+    terms <- seq_len(ncol(covariance))
+    c(
+      stats::setNames(c(
+        sqrt(diag(covariance)),
+        if (!design$diagonal) {
+          stats::cov2cor(covariance)[lower.tri(covariance)]
+        }
+      ), known[[f]]$columns),
+      stats::setNames(
+        of_basis(t(state$u[places[[f]][terms]]), design$bar_basis),
+        if (is.list(model$levels)) {
+          indexed("u", f, terms, 1L)
+        } else {
+          indexed("u", terms, 1L)
+        }
+      )
     )
-  )
+  })
+  c(stats::setNames(state$b, model$coefficients), unlist(bars))
 }
 
 # ---- Cross-validation --------------------------------------------------------

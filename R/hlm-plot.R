@@ -4,9 +4,6 @@
 # groups, those with the largest |coefficient - fixed effect| / sd.
 picture_groups <- function(fit, terms, level) {
   model <- fit_part(fit, "model")
-  several <- length(unique(vapply(terms, function(term) {
-    group_term(model, term)$name
-  }, ""))) > 1L
   parts <- lapply(terms, function(term) {
     from <- mean_coefficient(fit, term)
     levels <- group_term(model, term)$levels
@@ -31,20 +28,21 @@ picture_groups <- function(fit, terms, level) {
     )
   })
   table <- do.call(rbind, parts)
-  factors <- several
+  factors <- unique(vapply(terms, function(term) {
+    group_term(model, term)$name
+  }, ""))
   several <- length(terms) > 1L
   words <- unique(vapply(terms, line_words, "", fit = fit))
   note <- table$note[!duplicated(table$panel)]
   if (several && !anyNA(note)) {
     note <- paste0(unique(table$panel), ": ", note)
   }
-  numbers <- c("lower", "upper")
-  half <- c("lower_50", "upper_50")
   shown <- intervals_shown(
-    stats::setNames(table$centre, table$name), table[numbers], table[half],
-    level, if (!several) table$panel[[1L]], table$line,
+    stats::setNames(table$centre, table$name),
+    table[c("lower", "upper")], table[c("lower_50", "upper_50")], level,
+    if (!several) table$panel[[1L]], table$line,
     paste(words, collapse = " or "), note = note[!is.na(note)],
-    ylab = if (factors) "" else group_term(model, terms[[1L]])$name,
+    ylab = if (length(factors) > 1L) "" else factors,
     beside = several
   )
   if (several) {

@@ -201,8 +201,8 @@ labels_of_terms <- function(terms) {
     attr(terms, "term.labels"))
 }
 
-# For each bar of a model the labels of its terms whose deviations predictions
-# have: all for NULL, none for NA, and those of a formula such as ~ (1 | g).
+# The terms of each bar whose deviations predictions have, by their labels: all
+# for NULL, none for NA, and those of a formula such as ~ (1 | g).
 kept_bar_terms <- function(model, re_formula, call) {
   design <- model_design(model)
   bars <- design$bars %||% list(design)
@@ -595,7 +595,7 @@ VarCorr.gibbsite_regression <- function( # nolint: object_name_linter.
   words <- do.call(rbind, Map(function(name, design, columns) {
     bar <- design$bar
     q <- length(bar)
-    cor <- which(lower.tri(diag(q)), arr.ind = TRUE)
+    cor <- term_pairs(q)
     if (design$diagonal) cor <- cor[0L, , drop = FALSE]
     data.frame(
       group = rep(name, length(columns)), term = c(bar, bar[cor[, 2L]]),
@@ -629,7 +629,8 @@ predictor_bars.hlm_model <- function(model) {
   )), model$group_name)
 }
 
-# All columns but the log-likelihood and the coefficients of groups.
+# The parameters are all columns but the log-likelihood and the coefficients of
+# groups.
 #' @exportS3Method
 predictor_parameters.hlm_model <- function(model) {
   grep("^(log_lik$|w\\[)", model$columns, invert = TRUE)

@@ -251,15 +251,16 @@ complete_hlm_prior <- function(prior, design, measured, call) {
     )
   }
   q <- length(design$bar)
-  each <- function(field, default, names, whose) {
-    complete_each(prior[[field]], default, names, field, whose, call)
+  scales <- function(default) {
+    complete_each(
+      prior$scale, default, design$bar, "scale", "the terms before the bar",
+      call
+    )
   }
   order <- if (design$diagonal) 1L else q
   if (prior$type == "half-t") {
     prior$df <- prior$df %||% 2
-    prior$scale <- each(
-      "scale", spread * design$reach, design$bar, "the terms before the bar"
-    )
+    prior$scale <- scales(spread * design$reach)
   } else {
     prior$df <- prior$df %||% (order + 2)
     if (prior$df <= order - 1) {
@@ -269,10 +270,7 @@ complete_hlm_prior <- function(prior, design, measured, call) {
       )
     }
     if (!is.matrix(prior$scale)) {
-      prior$scale <- diag(each(
-        "scale", (spread * design$reach)^2, design$bar,
-        "the terms before the bar"
-      ), q)
+      prior$scale <- diag(scales((spread * design$reach)^2), q)
     }
     if (nrow(prior$scale) != q) {
       abort_argument(

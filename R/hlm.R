@@ -279,7 +279,8 @@ hlm_frame_of_call <- function(formula, data, user_call, action, contrasts, env,
   hlm_frame(made, parsed, formula, response, contrasts, se, call)
 }
 
-# Below this the squares of the numbers keep no digits.
+# An error for standard errors so small that the squares of the numbers keep no
+# digits.
 check_precision <- function(se, response, call) {
   least <- 1e-6 * stats::sd(response)
   if (is.null(se) || is.na(least) || min(se) >= least) {
@@ -339,7 +340,7 @@ sim_hlm <- function(groups, size, mu, Sigma, # nolint: object_name_linter.
   structure(out, w = w)
 }
 
-# One whole number for each group.
+# The sizes as one whole number for each group.
 check_sizes <- function(size, groups, call) {
   size <- check_numeric_vector(
     size, length = c(1L, groups), length_why = "one for each group", lower = 1,

@@ -106,7 +106,7 @@ predict_parts <- function(fit, ...) {
   lapply(imputed_parts(fit), function(part) predict(part, ...))
 }
 
-# In the forms of predict.gibbsite_categories().
+# The result has the forms of predict.gibbsite_categories().
 mixed_categories <- function(object, newdata, type = NULL, interval = "none",
                              level = 0.95, ..., call) {
   model <- fit_part(object, "model")

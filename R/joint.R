@@ -133,8 +133,8 @@ of_call <- function(code, call) {
 # simulated from it, and these data.
 draw_joint <- function(model) with_simulated_data(model, draw_prior(model))
 
-# The same for a given state. Entries that are missing in the model are hidden
-# again, and their simulated values go into the state.
+# list(model, state, data) for a given state. Entries that are missing in the
+# model are hidden again, and their simulated values go into the state.
 with_simulated_data <- function(model, state) {
   UseMethod("with_simulated_data")
 }
@@ -173,7 +173,7 @@ check_simulated <- function(model, data) {
   }
 }
 
-# For log densities and conditionals of the user, the data are arguments.
+# The data of log densities and conditionals of the user are arguments.
 #' @exportS3Method
 with_simulated_data.user_model <- function(model, state) {
   values <- joint_values(model, state)

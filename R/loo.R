@@ -1,7 +1,7 @@
 # loo() and waic() of every fit that has log_lik(), loo_moment_match(), and
 # kfold().
 
-# With the names of the arguments as those of the models.
+# The models have the names of the arguments.
 #' @export
 loo_compare.gibbsite_fit <- function(x, ...) {
   fits <- list(x, ...)
@@ -40,8 +40,8 @@ loo.gibbsite_fit <- function(x, ...) {
 # The largest Pareto k of a reliable estimate (Vehtari et al. 2024).
 pareto_limit <- function(draws) min(1 - 1 / log10(draws), 0.7)
 
-# In place of the loo package's warning, which knows neither the fit nor what
-# can be done for it.
+# This warning replaces that of the loo package, which knows neither the fit nor
+# what can be done for it.
 warn_pareto <- function(loo, model, draws, name, call) {
   limit <- pareto_limit(draws)
   high <- which(loo$diagnostics$pareto_k > limit)
@@ -49,7 +49,7 @@ warn_pareto <- function(loo, model, draws, name, call) {
     return(invisible())
   }
   total <- length(loo$diagnostics$pareto_k)
-  held <- !any(vapply(model[model$data_part], is.null, NA))
+  held <- !lacks_data(model)
   moves <- held && !is.null(model_density(model))
   folds <- held && can_fold(model)
   other <- other_validation(model)
@@ -335,8 +335,7 @@ kfold.gibbsite_fit <- function(x, K = 10, ..., folds = NULL,
   check_no_more(...)
   cores <- check_count(cores, max = 1024)
   progress <- check_flag(progress)
-  most <- .Machine$integer.max
-  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  seed <- check_seed(seed)
   check_can_fold(fit_part(x, "model"), call)
   by <- check_by(by, fit_part(x, "model"), call)
   root <- root_seed(seed, call)
@@ -381,9 +380,7 @@ check_can_fold <- function(model, call) {
       call = call
     )
   }
-  if (any(vapply(model[model$data_part], is.null, NA))) {
-    abort_no_data(call = call)
-  }
+  if (lacks_data(model)) abort_no_data(call = call)
 }
 
 # The function that judges predictions of models that kfold() does not fit.
@@ -395,7 +392,7 @@ other_validation <- function(model) {
   other[model$name]
 }
 
-# One value for each element; as a factor.
+# The folds as a factor: one value for each element.
 check_folds <- function(folds, n, what, call) {
   kinds <- c("logical", "integer", "double", "character")
   plain <- typeof(folds) %in% kinds && length(dim(folds)) < 2L
@@ -530,13 +527,13 @@ warn_slow_folds <- function(slow, count, name, call) {
   }
 }
 
-# With the attribute by which loo_compare() knows fits of other data.
+# Adds the attribute by which loo_compare() knows fits of other data.
 with_outcome <- function(loo, fit) {
   attr(loo, "yhash") <- hash(model_outcome(fit_part(fit, "model")))
   loo
 }
 
-# In the form that the loo package has for it.
+# The value of kfold() in the form that the loo package has for it.
 new_kfold <- function(elpd, lpd, folds, names) {
   pointwise <- cbind(
     elpd_kfold = elpd, p_kfold = lpd - elpd, kfoldic = -2 * elpd

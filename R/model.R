@@ -143,8 +143,9 @@ model_orders.default <- function(model, states) NULL
 # Draws, in which component `order[c]` gets the number c.
 model_reordered <- function(model, draws, order) UseMethod("model_reordered")
 
-# For relabel(): of each chain list(draws, labels), the draws in the numbers of
-# `method` and these numbers, draws x components. chains: matrices of draws.
+# For relabel(): list(draws, labels) of each chain. draws: in the numbers of
+# `method`; labels: these numbers, draws x components. chains: matrices of
+# draws.
 model_renumbered <- function(model, chains, method, by, call) {
   UseMethod("model_renumbered")
 }
@@ -233,7 +234,7 @@ model_next.default <- function(model) {
 # those of the default.
 model_hints <- function(model) UseMethod("model_hints")
 
-# Of a model of the user: the names of the columns that a draw needs, and a row
+# For a model of the user: the names of the columns that a draw needs, and a row
 # of the draws as the user's functions take it.
 model_point_columns <- function(model) UseMethod("model_point_columns")
 model_point <- function(model, row) UseMethod("model_point")
@@ -354,11 +355,11 @@ can_fold <- function(model) UseMethod("can_fold")
 #' @exportS3Method
 can_fold.default <- function(model) !is.null(model_response(model))
 
-# For kfold(): list(train, test). `train`: the model without some of
-# the elements of log_lik(), and with the prior of the model as it is; `test`:
-# the model with which log_lik() (compare_k(): predictions) of draws of `train`
-# evaluates those left out.
-# `held`: their numbers; `by`: "observation", or a factor of check_by().
+# The models of a fold of kfold(): list(train, test). `train` is the model
+# without the elements `held` of log_lik(), with its prior as it is. `test` is
+# the model whose log_lik() of draws of `train` evaluates these elements
+# (compare_k(): whose predictions do). `by`: "observation", or a factor of
+# check_by().
 model_fold <- function(model, held, by) UseMethod("model_fold")
 
 # For compare_k(): the number of components, topics or factors; the data, which
@@ -447,8 +448,8 @@ predictor_group_log_lik <- function(model, draws, by, call) {
 # array, draws x terms x terms.
 predictor_factors <- function(model, draws, f) UseMethod("predictor_factors")
 
-# Of a regression with t errors: the draws as they are stored, of those that C
-# gives with the coefficients in the units of the data.
+# The draws of a regression with t errors as they are stored. `draws`: those
+# that C gives, with the coefficients in the units of the data.
 model_stored_draws <- function(model, draws) UseMethod("model_stored_draws")
 
 # The quantities of a state that its predictor has: the coefficients, and of
@@ -540,7 +541,7 @@ set_data <- function(model, data, call = rlang::caller_env()) {
   UseMethod("set_data")
 }
 
-# For extend(data = ): the model of its own data and, after them, `data`. NULL:
+# The model for extend(data = ): of its own data and, after them, `data`. NULL:
 # the data are the model's own, or no more can be added.
 model_enlarged <- function(model, data, call) UseMethod("model_enlarged")
 #' @exportS3Method
@@ -581,6 +582,11 @@ model_without_data <- function(model) {
     model$imputed$models <- lapply(model$imputed$models, model_without_data)
   }
   model
+}
+
+# Whether the model lacks what model_without_data() leaves out.
+lacks_data <- function(model) {
+  any(vapply(unclass(model)[model$data_part], is.null, NA))
 }
 
 # Whether chains can be continued.

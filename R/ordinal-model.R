@@ -212,7 +212,7 @@ model_init_from_state.ordered_model <- function(model, state) {
   list(
     coefficients = with_fixed_of_data(model, own_state(state))$b,
     thresholds = own_thresholds(model, state),
-    Sigma = if (has_groups(model)) crossed_covariances(model, state)
+    Sigma = if (has_groups(model)) state_covariances(model, state)
   )
 }
 

@@ -74,11 +74,11 @@ page_layout <- function(picture, given) {
   line <- graphics::par("csi")
   words <- words_above(picture, given, region[["width"]])
   key <- shown_key(picture$key)
-  rows <- max(0, key_rows(key, 0.98 * region[["width"]]))
+  rows <- key_rows(key, 0.98 * region[["width"]])
   titled <- !is.null(given$xlab %||% picture$x$title) ||
     !is.null(picture$panels$xlab)
   edges <- c(
-    bottom = rows * key_line() + line * (0.3 + 1.2 * titled * size),
+    bottom = max(0, rows) * key_line() + line * (0.3 + 1.2 * titled * size),
     left = line *
       (0.2 + 1.3 * size * !is.null(given$ylab %||% picture$y$title)),
     top = line * (0.4 + 1.25 * length(words$title) + length(words$note)),
@@ -87,7 +87,7 @@ page_layout <- function(picture, given) {
   cells <- panel_cells(picture, grid, region, edges, size)
   list(
     region = region, cells = cells, size = size, edges = edges, words = words,
-    key = key, grid = grid
+    key = key, key_rows = rows, grid = grid
   )
 }
 
@@ -101,10 +101,9 @@ page_region <- function(several) {
 # The title and the note in lines as long as the page is wide.
 words_above <- function(picture, given, width) {
   lines <- function(words, size, font) {
-    if (is.null(words) || !is.character(words)) {
+    if (!is.character(words)) {
       return(words)
     }
-    words <- as.character(words)
     wide <- graphics::strwidth(words, "inches", cex = size, font = font)
     strwrap(words, max(10, floor(nchar(words) * 0.93 * width / wide)))
   }
@@ -357,7 +356,7 @@ draw_axis <- function(side, spec, size) {
     ticks <- spec$at %||% nice_ticks(side)
     labels <- if (spec$log) plain_numbers(ticks) else tick_labels(ticks)
     # as long as the panel: R's own axis ends at its last tick
-    ends <- graphics::par("usr")[if (side == 1) 1:2 else 3:4]
+    ends <- axis_ends(side)
     graphics::axis(side, if (spec$log) 10^ends else ends, FALSE, lwd.ticks = 0)
     return(invisible(graphics::axis(side, ticks, labels, lwd = 0,
                                     lwd.ticks = 1, gap.axis = 0.3)))
@@ -372,12 +371,17 @@ draw_axis <- function(side, spec, size) {
                  gap.axis = -1, cex.axis = 0.9)
 }
 
-# As many ticks as there is room for, at least two.
+# The coordinates at which an axis of the panel begins and ends.
+axis_ends <- function(side) {
+  graphics::par("usr")[if (side == 1) 1:2 else 3:4]
+}
+
+# The ticks of an axis: as many as there is room for, at least two.
 nice_ticks <- function(side) {
   if (graphics::par(if (side == 1) "xlog" else "ylog")) {
     return(graphics::axTicks(side))
   }
-  range <- graphics::par("usr")[if (side == 1) 1:2 else 3:4]
+  range <- axis_ends(side)
   choices <- lapply(5:1, function(n) {
     ticks <- pretty(range, n)
     ticks[ticks >= range[[1L]] & ticks <= range[[2L]]]
@@ -491,8 +495,8 @@ draw_layer <- function(kind, data, key) {
                              lwd = look$lwd),
     diagonal = graphics::abline(0, 1, col = colour, lty = look$lty,
                                 lwd = look$lwd),
-    rug = draw_rug(data$x, 1:2, colour),
-    yrug = draw_rug(data$y, 3:4, colour)
+    rug = draw_rug(data$x, 1, colour),
+    yrug = draw_rug(data$y, 2, colour)
   )
 }
 
@@ -523,11 +527,12 @@ draw_rects <- function(data, fill, border) {
   )
 }
 
+# side: of the panel on which the ticks stand.
 draw_rug <- function(at, side, colour) {
-  usr <- graphics::par("usr")
-  low <- usr[[if (side[[1L]] == 1L) 3L else 1L]]
-  high <- low + 0.025 * diff(usr[if (side[[1L]] == 1L) 3:4 else 1:2])
-  if (side[[1L]] == 1L) {
+  ends <- axis_ends(3 - side)
+  low <- ends[[1L]]
+  high <- low + 0.025 * diff(ends)
+  if (side == 1) {
     graphics::segments(at, low, at, high, col = colour)
   } else {
     graphics::segments(low, at, high, at, col = colour)
@@ -562,9 +567,8 @@ draw_around <- function(picture, page, given) {
                    adj = c(0, 0.5), col = "grey30")
     above <- above - line
   }
-  rows <- max(0, key_rows(page$key, 0.98 * region[["width"]]))
-  low <- region[["bottom"]] + rows * key_line() + 0.2 * line + 0.25 * line *
-    page$size
+  low <- region[["bottom"]] + max(0, page$key_rows) * key_line() +
+    0.2 * line + 0.25 * line * page$size
   draw_along(picture, page, given, x, y(low), middle)
   title <- given$ylab %||% picture$y$title
   if (!is.null(title)) {
@@ -574,7 +578,7 @@ draw_around <- function(picture, page, given) {
       cex = page$size * shrink(title, diff(middle[3:4]), page$size)
     )
   }
-  draw_key(page$key, region, x, y)
+  draw_key(page$key, page$key_rows, region, x, y)
 }
 
 # Titles of the horizontal axes: one, or one for each column of panels.
@@ -642,10 +646,9 @@ key_line <- function() {
   1.25 * graphics::strheight("M", units = "inches", cex = 1) + 0.03
 }
 
-# Draws a key at the bottom of the region; x(), y() from inches of the page to
-# the coordinates of the last panel.
-draw_key <- function(key, region, x, y) {
-  rows <- key_rows(key, 0.98 * region[["width"]])
+# Draws a key at the bottom of the region. rows: of key_rows(); x(), y(): from
+# inches of the page to the coordinates of the last panel.
+draw_key <- function(key, rows, region, x, y) {
   widths <- key_widths(key)
   for (row in unique(rows)) {
     these <- which(rows == row)

@@ -159,7 +159,7 @@ gibbsite_palette <- function(n) {
   grDevices::hcl.colors(n, "viridis", rev = FALSE)
 }
 
-# For categories with an order: from dark to light, without the palest.
+# Colours of categories with an order: from dark to light, without the palest.
 ordered_palette <- function(n) {
   grDevices::hcl.colors(n + 1L, "viridis")[seq_len(n)]
 }

@@ -127,10 +127,10 @@ picture_draws <- function(draws, sets, running, type, call) {
       picture_layer("text", empty, "rule")
     )), chain_key(dim(draws)[[2L]], type, running),
     x = picture_axis(
-      if (!several) along_words(type), free = free
+      if (!several) along_words[[type]], free = free
     ),
     y = picture_axis(
-      if (!several) height_words(type), free = free,
+      if (!several) height_words[[type]], free = free,
       floor = all(type %in% c("density", "ranks"))
     ),
     note = attr(draws, "note"), panels = panels,
@@ -155,7 +155,7 @@ chain_panels <- function(measures, type) {
     no_y = type == "density"
   )
   if (length(unique(type)) > 1L) {
-    out$xlab <- vapply(type, along_words, "")
+    out$xlab <- unname(along_words[type])
   }
   out
 }
@@ -171,11 +171,8 @@ empty_words <- function(measures, values) {
 # What stands behind the lines: the strip of the burn-in, and lines to compare
 # with.
 chain_marks <- function(panels, running) {
-  panel <- function(type) {
-    panels$panel[panels$type == type & is.na(panels$empty %||% NA)]
-  }
   mark <- function(type, ...) {
-    own <- factor(panel(type), panels$panel)
+    own <- factor(panels$panel[panels$type == type], panels$panel)
     data.frame(panel = own, lapply(list(...), rep, length(own)))
   }
   burnin <- as.numeric(running$burnin)
@@ -316,20 +313,16 @@ split_rhat <- function(draws) {
   out
 }
 
-along_words <- function(type) {
-  switch(type,
-    trace = "sweep", density = "value",
-    autocorrelation = "lag, in kept draws",
-    ranks = "rank among the draws of all chains"
-  )
-}
+# The titles of both axes, by the type of picture.
+along_words <- c(
+  trace = "sweep", density = "value", autocorrelation = "lag, in kept draws",
+  ranks = "rank among the draws of all chains"
+)
 
-height_words <- function(type) {
-  switch(type,
-    trace = "value", density = "density", autocorrelation = "autocorrelation",
-    ranks = "draws / expected"
-  )
-}
+height_words <- c(
+  trace = "value", density = "density", autocorrelation = "autocorrelation",
+  ranks = "draws / expected"
+)
 
 # A data frame with a row for each point of each chain's line: chain, x, y,
 # discrete.

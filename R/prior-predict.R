@@ -42,8 +42,7 @@ prior_predict <- function(model, n = 100, draw_prior = NULL,
   call <- rlang::current_env()
   check_needed(model = "a call of a sampler, or a fit")
   n <- check_count(n, max = 1e6)
-  most <- .Machine$integer.max
-  seed <- check_count(seed, -most, most, null_ok = TRUE)
+  seed <- check_seed(seed)
   inner <- joint_model(rlang::enquo(model), draw_prior, simulate_data, call)
   if (!is.null(seed)) {
     generator <- save_generator()

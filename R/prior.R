@@ -154,8 +154,9 @@ check_slope_numbers <- function(x, arg, call, lower = -Inf, finite = TRUE) {
   )
 }
 
-# One number for each of `names`: one for all, one for each in their order, or
-# with names those of some, where the others have the default.
+# One number for each of `names`. `x` is one number for all, or one for each in
+# their order. If it has names, it is for some of them, and the others have the
+# default.
 complete_each <- function(x, default, names, field, whose, call) {
   filled <- stats::setNames(rep_len(as.double(default), length(names)), names)
   if (is.null(x)) {

@@ -193,7 +193,7 @@ state_of_bars <- function(model, covariances, u = NULL) {
   if (is.null(covariances)) {
     return(list(factor = numeric(), u = numeric()))
   }
-  out <- crossed_state(model, covariances, 1)[c("factor", "u")]
+  out <- hlm_state(model, covariances, 1)[c("factor", "u")]
   if (!is.null(u)) out$u <- u
   out
 }

@@ -347,7 +347,7 @@ check_foreign_terms <- function(response, terms, env, call) {
   if (length(strange) > 0L) {
     abort_argument(
       c("`formula` cannot have {.fn {strange[[1]]}}, which is of brms.",
-        stats::setNames(hint, rep("i", length(hint)))),
+        as_bullets(hint)),
       call = call, class = "formula"
     )
   }

@@ -66,7 +66,7 @@ abort_no_groups <- function(model, arg, must, call, hint = character()) {
   abort_argument(
     c("{.arg {arg}} must be {must}: a fit of {.code {short_call(model)}} has no
        groups.",
-      stats::setNames(hint, rep("i", length(hint)))),
+      as_bullets(hint)),
     call = call
   )
 }

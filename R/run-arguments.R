@@ -230,7 +230,7 @@ running <- function(draws = NULL, burnin = 1000, thin = 1, chains = 4,
   keep <- check_keep(keep, keep_choices, keep_default, call = call)
   threads <- check_count(threads, max = 1024, call = call)
   cores <- check_count(cores, max = 1024, call = call)
-  seed <- check_count(seed, -most, most, null_ok = TRUE, call = call)
+  seed <- check_seed(seed, call)
   checkpoint <- check_checkpoint(checkpoint, call = call)
   stop_when <- check_stop_when(stop_when, call = call)
   if (is.null(draws) && is.null(stop_when)) stop_when <- until()

@@ -120,11 +120,12 @@ release_checkpoint <- function(checkpoint) {
 
 # ---- Writing ----------------------------------------------------------------
 
-new_checkpoint <- function(path, chains, run = NULL, owner = NULL) {
+# `chains` records what each chain has on the disk: list(files, grid, drawn,
+# sweep).
+new_checkpoint <- function(path, chains, owner = NULL) {
   checkpoint <- new.env(parent = emptyenv())
   checkpoint$path <- path
   checkpoint$owner <- owner
-  checkpoint$run <- run
   checkpoint$due <- -Inf
   checkpoint$opened <- now()
   checkpoint$spent <- 0
@@ -134,10 +135,10 @@ new_checkpoint <- function(path, chains, run = NULL, owner = NULL) {
 }
 
 nothing_written <- function(checkpoint, chains) {
-  checkpoint$written <- rep(list(character()), chains)
-  checkpoint$grid <- rep(list(matrix(0, 0L, 2L)), chains)
-  checkpoint$drawn <- numeric(chains)
-  checkpoint$sweep <- rep(-1, chains)
+  none <- list(
+    files = character(), grid = matrix(0, 0L, 2L), drawn = 0, sweep = -1
+  )
+  checkpoint$chains <- rep(list(none), chains)
 }
 
 has_begun <- function(checkpoint) {
@@ -211,7 +212,7 @@ write_chains <- function(checkpoint, job) {
     abort_state("the directory has been removed or taken by another run")
   }
   for (k in seq_along(job$chains)) {
-    if (job$chains[[k]]$state$sweep > checkpoint$sweep[[k]]) {
+    if (job$chains[[k]]$state$sweep > checkpoint$chains[[k]]$sweep) {
       write_chain(checkpoint, job, k, checkpoint$run)
     }
   }
@@ -258,9 +259,9 @@ write_chain <- function(checkpoint, job, k, run) {
   state <- state_to_store(job$model, chain$state)
   folder <- file.path(checkpoint$path, paste0("chain-", k))
   dir.create(folder, showWarnings = FALSE)
-  files <- checkpoint$written[[k]]
-  grid <- checkpoint$grid[[k]]
-  before <- kept_of(chain, checkpoint$drawn[[k]])
+  files <- checkpoint$chains[[k]]$files
+  grid <- checkpoint$chains[[k]]$grid
+  before <- kept_of(chain, checkpoint$chains[[k]]$drawn)
   if (kept_of(chain) > before) {
     path <- file.path(folder, draws_file(length(files) + 1L))
     sum <- write_aside(path, "draws", run, rows_after(chain$chunks, before))
@@ -285,10 +286,9 @@ write_chain <- function(checkpoint, job, k, run) {
   write_aside(path, "state", run, value)
   put_in_place(path)
   sync_directory(folder)
-  checkpoint$written[[k]] <- files
-  checkpoint$grid[[k]] <- grid
-  checkpoint$drawn[[k]] <- chain$drawn
-  checkpoint$sweep[[k]] <- chain$state$sweep
+  checkpoint$chains[[k]] <- list(
+    files = files, grid = grid, drawn = chain$drawn, sweep = chain$state$sweep
+  )
 }
 
 draws_file <- function(number) sprintf("draws-%04d.rds", number)
@@ -344,12 +344,12 @@ check_begun <- function(path, call) {
 
 remember_written <- function(checkpoint, stored) {
   checkpoint$run <- stored$run
-  checkpoint$written <- lapply(stored$chains, function(chain) chain$files)
-  checkpoint$grid <- lapply(stored$chains, function(chain) chain$grid)
-  checkpoint$drawn <- vapply(stored$chains, function(chain) chain$drawn, 0)
-  checkpoint$sweep <- vapply(stored$chains, function(chain) {
-    chain$state$sweep
-  }, 0)
+  checkpoint$chains <- lapply(stored$chains, function(chain) {
+    list(
+      files = chain$files, grid = chain$grid, drawn = chain$drawn,
+      sweep = chain$state$sweep
+    )
+  })
 }
 
 # list(model, running, call, run, chains): all of it, checked.
@@ -421,22 +421,22 @@ on_grid <- function(chain, file, call) {
 # checksums until it is renewed itself, and data.rds comes last.
 renew_checkpoint <- function(checkpoint) {
   path <- checkpoint$path
-  for (k in seq_along(checkpoint$written)) {
+  for (k in seq_along(checkpoint$chains)) {
     folder <- file.path(path, paste0("chain-", k))
-    files <- vapply(seq_along(checkpoint$written[[k]]), function(number) {
+    files <- vapply(seq_along(checkpoint$chains[[k]]$files), function(number) {
       renew_file(file.path(folder, draws_file(number)), "draws", checkpoint$run)
     }, "")
     sync_directory(folder)
     renew_file(file.path(folder, "state.rds"), "state", checkpoint$run, files)
     sync_directory(folder)
-    checkpoint$written[[k]] <- files
+    checkpoint$chains[[k]]$files <- files
   }
   renew_file(file.path(path, "data.rds"), "data", checkpoint$run)
   sync_directory(path)
 }
 
-# The same bytes under a new header; in a state, with `files`. Returns the
-# checksum.
+# Writes the same bytes under a new header, a state with the checksums `files`.
+# Returns the checksum.
 renew_file <- function(path, kind, run, files = NULL) {
   file <- read_envelope(path, kind, run, NULL)
   named <- kind != "state" || identical(file$value$files, files)
@@ -485,14 +485,14 @@ check_stored_run <- function(top, file, call) {
   check_fields(
     list(
       model = is.list(top) && is_stored_model(top$model),
-      running = is.list(top) && is.list(top$running),
-      call = is.list(top) && (is.null(top$call) || is.call(top$call))
+      running = is.list(top) && is.list(top$running)
     ), file, call
   )
   running <- top$running
   most <- .Machine$integer.max
   check_fields(
     list(
+      call = is.null(top$call) || is.call(top$call),
       draws = is_whole(running$draws, 1, most),
       burnin = is_whole(running$burnin), thin = is_whole(running$thin, 1),
       chains = is_whole(running$chains, 1, most),
@@ -552,22 +552,21 @@ is_stored_rule <- function(rule) {
 # The number of draws must match the sweep; otherwise the draws are another
 # chain's.
 check_stored_chain <- function(chain, running, k, file, call) {
-  is_state <- is.list(chain) && is.list(chain$state)
-  sweep <- if (is_state) chain$state$sweep
-  drawn <- if (is_state) chain$drawn
+  is_state <- is.list(chain) && is.list(chain$state) &&
+    is_whole(chain$state$sweep)
+  check_fields(list(state = is_state), file, call)
+  sweep <- chain$state$sweep
+  drawn <- chain$drawn
   check_fields(
     list(
-      state = is_state && is_whole(sweep),
       drawn = is_whole(drawn) && drawn == draws_at(sweep, running),
-      seconds = is_state && is_plain_number(chain$seconds) &&
-        is.finite(chain$seconds) && chain$seconds >= 0,
-      elapsed = is_state && (
-        is.null(chain$elapsed) || is_plain_number(chain$elapsed)
-      ),
-      files = is_state && is.character(chain$files) && !anyNA(chain$files),
-      from = is_state && is_stored_history(chain$from, running, sweep),
-      order = is_state && is_stored_order(chain$order, k),
-      grid = is_state && is_stored_grid(chain)
+      seconds = is_plain_number(chain$seconds) && is.finite(chain$seconds) &&
+        chain$seconds >= 0,
+      elapsed = is.null(chain$elapsed) || is_plain_number(chain$elapsed),
+      files = is.character(chain$files) && !anyNA(chain$files),
+      from = is_stored_history(chain$from, running, sweep),
+      order = is_stored_order(chain$order, k),
+      grid = is_stored_grid(chain)
     ), file, call
   )
 }

@@ -167,7 +167,8 @@ read_header <- function(connection, path, call) {
   header
 }
 
-# Of version 2, where all else is as it should be, rlang may be another one.
+# The header is not what was written. In a file of version 2, where all else is
+# as it should be, rlang may be another one.
 abort_header <- function(header, path, call) {
   plausible <- !is.na(header$kind) && is_as_long(path, header)
   if (identical(header$version, 2L) && plausible) {

@@ -27,7 +27,7 @@ keep_every <- function(chain, left, stride) {
   chain
 }
 
-# Of matrices of the draws with these numbers the rows that are kept.
+# The kept rows of matrices of the draws with these numbers.
 thinned <- function(chunks, number, left, stride) {
   kept <- number > left & (number - left) %% stride == 0
   if (all(kept)) {

@@ -41,15 +41,16 @@ run_here <- function(job, draws, tick) {
 # Where the chains run: in this process, or wherever future::plan() says; with
 # `cores` in a pool that is made and stopped here.
 open_engine <- function(job) {
-  cores <- min(job$settings$cores, length(job$chains))
+  here <- list(run = run_here, close = function(outcome) NULL)
   if (is_in_shards(job$model)) {
-    return(list(run = run_here, close = function(outcome) NULL))
+    return(here)
   }
   if (!inherits(future::plan(), "sequential")) {
     return(list(run = run_elsewhere, close = repair_pool))
   }
+  cores <- min(job$settings$cores, length(job$chains))
   if (cores < 2) {
-    return(list(run = run_here, close = function(outcome) NULL))
+    return(here)
   }
   strategy <- if (future::supportsMulticore()) {
     future::multicore
@@ -372,8 +373,8 @@ control_of <- function(job) {
 
 # ---- One segment ------------------------------------------------------------
 
-# One call of the model. A segment ends at the end of burn-in, so that its
-# sweeps are either all burn-in or all after it. NULL: interrupted.
+# One call of the model; NULL if it was interrupted. A segment ends at the end
+# of burn-in, so that its sweeps are either all burn-in or all after it.
 run_segment <- function(chain, model, control, until) {
   sweep <- chain$state$sweep
   end <- if (sweep < control$burnin) min(control$burnin, until) else until

@@ -30,8 +30,7 @@ simulated_columns <- function(nsim, seed, rows, draw, call) {
   if (!is.null(seed)) {
     generator <- save_generator()
     on.exit(restore_generator(generator))
-    most <- .Machine$integer.max
-    set.seed(check_count(seed, -most, most, arg = "seed", call = call))
+    set.seed(check_seed(seed, call))
   } else {
     stats::runif(1) # there may be no state yet
   }

@@ -13,9 +13,9 @@ with_own_objects <- function(x, columns = NULL, further = list(),
   ))
 }
 
-# The same for what functions use of the workspace. A run calls the functions of
-# the user as they are, which may tell each other something there; what outlives
-# the run has its values. Formulas stay as they are.
+# x with what its functions use of the workspace. A run calls the functions of
+# the user as they are, because they may tell each other something there; what
+# outlives the run has its own values. Formulas stay as they are.
 with_workspace <- function(x) {
   in_own_environments(x, list(workspace = kept_workspace(), formulas = FALSE))
 }
@@ -91,11 +91,15 @@ keep_workspace <- function(f, env, memo) {
   for (name in setdiff(names_in_code(f), ls(own, all.names = TRUE))) {
     inner <- !is.null(holder_of(name, env))
     value <- if (!inner) workspace_value(name, name %in% read)
-    if (is.null(value)) next
-    # a function may use itself
-    assign(name, NULL, own)
-    assign(name, own_objects(value[[1L]], memo), own)
+    if (!is.null(value)) keep_object(name, value[[1L]], own, memo)
   }
+}
+
+# Adds an object to the environment `own`. Its name is there before the object
+# is made, because a function may use itself.
+keep_object <- function(name, value, own, memo) {
+  assign(name, NULL, own)
+  assign(name, own_objects(value, memo), own)
 }
 
 # Names that a function takes from outside, also as text (do.call("f")) and in
@@ -160,9 +164,7 @@ own_environment <- function(env, names, memo, around = NULL, formula = FALSE) {
     if (is.null(holder)) next
     value <- value_in(name, holder, memo)
     if (formula && memo$bare && !is_small_constant(value)) next
-    # a function may use itself
-    assign(name, NULL, own)
-    assign(name, own_objects(value, memo), own)
+    keep_object(name, value, own, memo)
     # it may be the name of a function
     if (is.character(value) && length(value) <= 20L) names <- c(names, value)
   }

@@ -233,7 +233,7 @@ model_sweeps.sbc_model <- function(model, state, n, control) {
   list(state = state, draws = ranks, rng = generator_seed())
 }
 
-# One simulation.
+# Ranks and autocorrelations of one simulation.
 calibration_ranks <- function(model) {
   data <- model$data
   joint <- draw_joint(data$model)
@@ -263,7 +263,7 @@ summary.gibbsite_sbc <- function(object, ...) {
   )
 }
 
-# All rows of a fit, with the model's names.
+# All rows of a fit, with the names of the model.
 simulated_rows <- function(fit) bind_chains(model_matrices(fit))
 
 #' @rdname sbc

@@ -173,10 +173,8 @@ model_init_from_state.t_errors_model <- function(model, state) {
   c(
     list(sigma = state$sigma), if (is.null(model$prior$nu)) state["nu"],
     if (length(state$lambda) > 0L) state["lambda"],
-    if (inherits(model, "hlm_crossed_model")) {
-      list(Sigma = crossed_covariances(model, state))
-    } else if (inherits(model, "hlm_model")) {
-      list(Sigma = state_covariance(model, state))
+    if (inherits(model, "hlm_model")) {
+      list(Sigma = init_covariances(model, state))
     }
   )
 }

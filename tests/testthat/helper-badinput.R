@@ -248,8 +248,8 @@ hostile_objects <- function(folder = tempdir()) {
   counted <- fold_in(pmf, data.frame(user = "new", item = 1:2))
   running <- attr(gmm, "running")
   running$burnin <- 100L
-  partial <- gibbsite:::new_partial(
-    attr(gmm, "model"), running, lapply(
+  partial <- gibbsite:::new_fit(
+    lapply(gmm, function(chain) NULL), attr(gmm, "model"), running, lapply(
       attr(gmm, "chains"), function(chain) chain[c("state", "rng")]
     ), run = attr(gmm, "run")
   )
