@@ -123,25 +123,30 @@ pair_columns <- function(x, known, arg, call, values = TRUE) {
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
-    # with levels the ratings go by them
-    likes <- is.null(known$levels) && (
-      identical(known$response$link, "probit") ||
-        inherits(known, "pmf_model") && is.logical(asked$value)
-    )
-    asked$value <- check_rating_column(
-      if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
-      arg, call, known
-    )
-    wild <- which(is.nan(asked$value) | is.infinite(asked$value))
-    if (length(wild) > 0) {
-      abort_argument(
-        "{.arg {arg}} must hold finite ratings or NA: row {wild[[1]]} is
-         {asked$value[[wild[[1]]]]}.",
-        call = call, class = "infinite", row = wild[[1]]
-      )
-    }
+    asked$value <- values_of_pairs(asked$value, known, arg, call)
   }
   asked
+}
+
+values_of_pairs <- function(value, known, arg, call) {
+  # with levels the ratings go by them
+  likes <- is.null(known$levels) && (
+    identical(known$response$link, "probit") ||
+      inherits(known, "pmf_model") && is.logical(value)
+  )
+  value <- check_rating_column(
+    if (likes) as_likes(value) else value, known$names[[3]], arg, call, known
+  )
+  wild <- which(is.nan(value) | is.infinite(value))
+  if (length(wild) > 0) {
+    row <- wild[[1]]
+    abort_argument(
+      "{.arg {arg}} must hold finite ratings or NA: row {row} is
+       {value[[row]]}.",
+      call = call, class = "infinite", row = row
+    )
+  }
+  value
 }
 
 # Quantities that methods need also for a fit without its data: how often each
