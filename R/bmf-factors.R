@@ -42,8 +42,7 @@ canonical_factors <- function(kept) {
   forms <- over_draws(kept, function(draw) {
     canonical_form(rank_part(draw$u), rank_part(draw$v))
   })
-  d <- matrix(unlist(lapply(forms, function(form) form$d)), ncol = length(k),
-              byrow = TRUE)
+  d <- do.call(rbind, lapply(forms, `[[`, "d"))
   pivot <- pivot_draw(kept)
   centre <- nth_draw(kept, pivot)
   reference <- list(
@@ -54,50 +53,30 @@ canonical_factors <- function(kept) {
   reference <- lapply(reference, function(x) sign * x)
   # users and items have equal weight, for any numbers of them
   sides <- cbind(reference$u, reference$v)
-  sums <- factor_sums(model)
-  s <- 0
-  over_draws(kept, function(draw) {
-    s <<- s + 1
+  mean <- m2 <- list(u = 0, v = 0)
+  for (s in seq_along(forms)) {
+    draw <- nth_draw(kept, s)
     u <- forms[[s]]$left %*% rank_part(draw$u)
     v <- forms[[s]]$right %*% rank_part(draw$v)
     rotation <- closest_rotation(cbind(u, v), sides)
     draw$u[k, ] <- rotation %*% u
     draw$v[k, ] <- rotation %*% v
-    sums$add(draw$u, draw$v)
-    NULL
-  })
-  scale <- c(
-    sqrt(colMeans(d) / model$n), if (model$biases) 1
-  )
+    # running means and variances by Welford's rule
+    for (side in c("u", "v")) {
+      away <- draw[[side]] - mean[[side]]
+      mean[[side]] <- mean[[side]] + away / s
+      m2[[side]] <- m2[[side]] + away * (draw[[side]] - mean[[side]])
+    }
+  }
+  scale <- c(sqrt(colMeans(d) / model$n), if (model$biases) 1)
   scale[scale == 0] <- 1
   finish <- function(side, factor) {
-    lapply(sums$get(side), function(x) factor * x)
+    sd <- sqrt(m2[[side]] / max(1, length(forms) - 1))
+    list(mean = factor * mean[[side]], sd = factor * sd)
   }
   list(
     d = d, users = finish("u", 1 / scale), items = finish("v", scale),
     draws = nrow(d)
-  )
-}
-
-# Running means and variances of two matrices, by Welford's rule.
-factor_sums <- function(model) {
-  count <- 0
-  zero <- function(n) matrix(0, model$size, n)
-  mean <- list(u = zero(model$n), v = zero(model$m))
-  m2 <- mean
-  list(
-    add = function(u, v) {
-      count <<- count + 1
-      x <- list(u = u, v = v)
-      for (side in names(x)) {
-        away <- x[[side]] - mean[[side]]
-        mean[[side]] <<- mean[[side]] + away / count
-        m2[[side]] <<- m2[[side]] + away * (x[[side]] - mean[[side]])
-      }
-    },
-    get = function(side) {
-      list(mean = mean[[side]], sd = sqrt(m2[[side]] / max(1, count - 1)))
-    }
   )
 }
 
@@ -108,12 +87,6 @@ pivot_draw <- function(kept) {
     kept$log_joint[[k]][numbers]
   }))
   if (all(is.na(best))) 1L else which.max(best)
-}
-
-nth_draw <- function(kept, s) {
-  k <- kept$chain[[s]]
-  j <- kept$which[[k]][[s - match(k, kept$chain) + 1L]]
-  bmf_kept_draw(kept$model, kept$states[[k]], j)
 }
 
 # At most 200 kept draws, with the log joint density of all draws.
@@ -208,7 +181,7 @@ factors_of <- function(fit, of = c("items", "users")) {
 
 #' @export
 factors_of.default <- function(fit, of = c("items", "users")) {
-  check_bmf(fit, call = rlang::caller_env())
+  check_fit_of(fit, "gibbs_bmf", call = rlang::caller_env())
 }
 
 #' @rdname factors_of
@@ -263,15 +236,15 @@ summary.gibbs_bmf <- function(object, variables = NULL,
   out
 }
 
-factor_table <- function(model, factors, ends = 3L) {
+factor_table <- function(model, factors) {
   variance <- factors$d^2 / (as.double(model$n) * model$m)
   mean <- colMeans(variance)
   items <- factors$items$mean
   usual <- which(model$item_counts >= 5)
-  if (length(usual) < 2L * ends) usual <- seq_along(model$items)
+  if (length(usual) < 6L) usual <- seq_along(model$items)
   ids <- id_words(model$items)
   end <- function(k, sign) {
-    first <- utils::head(usual[order(-sign * items[k, usual])], ends)
+    first <- utils::head(usual[order(-sign * items[k, usual])], 3L)
     paste(ids[first], collapse = ", ")
   }
   k <- seq_len(model$rank)
@@ -563,22 +536,17 @@ held_out.bmf_map <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
   level <- check_levels(level)
   model <- fit$model
   pairs <- if (is.null(newdata)) {
-    value <- model$pairs$value
-    if (is.null(value)) {
+    if (is.null(model$pairs$value)) {
       abort_argument(
         "{.arg newdata} is needed: no ratings were held back by
          {.arg predict_at}."
       )
     }
-    rows <- which(!is.na(value))
-    at <- lapply(model$pairs, `[`, rows)
-    c(at[c("user", "item", "value")], list(ids = list(
-      user = model$users[at$user], item = model$items[at$item]
-    )))
+    pairs_held_back(model)
   } else {
     bmf_pairs(model, newdata, call)
   }
-  check_some_held(pairs, call)
+  check_some_rows(pairs$user, "newdata", call)
   check_values(pairs, model, call)
   say_not_held(pairs, model, newdata)
   known <- list(model = model)

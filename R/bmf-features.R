@@ -111,10 +111,8 @@ feature_table <- function(table, column, role, arg, known, call) {
       TRUE, arg, call
     )
   }
-  if (ncol(read$x) == 0L) {
-    abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
-  }
   read$ids <- read$ids %||% seq_len(ncol(read$x))
+  check_some_rows(read$ids, arg, call)
   check_feature_values(read, role, arg, call)
   if (!is.null(known)) {
     return(list(
@@ -205,19 +203,16 @@ features_from_frame <- function(table, column, role, arg, known, call) {
   parts <- Map(function(x, name) {
     feature_block(x, name, known$levels[[name]], !is.null(known), arg, call)
   }, unname(columns), names)
-  blocks <- lapply(parts, function(part) part$x)
+  blocks <- lapply(parts, `[[`, "x")
   x <- if (length(blocks) > 0) {
     do.call(rbind, blocks)
   } else {
     Matrix::sparseMatrix(integer(), integer(), x = 0, dims = c(0, nrow(table)))
   }
-  levels <- lapply(parts, function(part) part$levels)
   list(
     ids = ids, x = x,
-    names = make.unique(as.character(
-      unlist(lapply(parts, function(part) part$names))
-    )),
-    levels = stats::setNames(levels, names)
+    names = make.unique(as.character(unlist(lapply(parts, `[[`, "names")))),
+    levels = stats::setNames(lapply(parts, `[[`, "levels"), names)
   )
 }
 
@@ -356,20 +351,21 @@ abort_features_lost <- function(lost, arg, call) {
 
 sides_words <- c(u = "user", v = "item")
 
-# given: list(u, v), tables or NULL. Of pairs (ids as given, codes with NA for
-# those that are new) list(place, x), each list(u, v): `place` numbers the new
-# ids, and x has their features, p x new ids; NULL for a side without features.
+# given: list(u, v), tables or NULL. codes, ids: list(user, item) of pairs; the
+# codes of new ids are NA. list(place, x), each list(u, v): `place` numbers the
+# new ids, and x has their features, p x new ids; NULL for a side without
+# features.
 new_features <- function(model, codes, ids, given, call) {
   place <- x <- list(u = NULL, v = NULL)
   for (side in names(sides_words)) {
     role <- sides_words[[side]]
     own <- model$features[[side]]
     check_features_of_fit(own, given[[side]], role, call)
-    fresh <- is.na(codes[[side]])
+    fresh <- is.na(codes[[role]])
     if (is.null(own) || !any(fresh)) {
       next
     }
-    all <- plain_or_level(ids[[side]])
+    all <- plain_or_level(ids[[role]])
     new <- unique(all[fresh])
     place[[side]] <- match(all, new)
     x[[side]] <- features_given(model, side, new, given[[side]], call)

@@ -5,20 +5,23 @@
 predicted_at <- function(fit, level = 0.95) {
   check_needed(fit = "a fit made by gibbs_bmf()")
   call <- rlang::current_env()
-  check_bmf(fit)
+  check_fit_of(fit, "gibbs_bmf")
   level <- check_level(level)
   pairs <- asked_pairs(fit, call)
   kept <- kept_factors(fit, call = call)
-  streamed <- asked_moments(fit, kept, pairs)
-  ends <- if (is_latent(kept$model)) {
-    interval_ends(kept, pairs, level)
+  if (is_latent(kept$model)) {
+    # those accumulated are of the linear predictor, and the rating is another
+    # function of it
+    moments <- pair_moments(kept, pairs)
+    ends <- interval_ends(kept, pairs, level)
   } else {
-    streamed_ends(kept, pairs, streamed, level)
+    moments <- streamed_moments(fit)
+    ends <- streamed_ends(kept, pairs, moments, level)
   }
   out <- pair_frame(
-    kept$model, pairs, mean = streamed$mean,
-    variance = streamed$noise + streamed$variance, noise = streamed$noise,
-    parameters = streamed$variance, lower = ends[, 1L], upper = ends[, 2L],
+    kept$model, pairs, mean = moments$mean,
+    variance = moments$noise + moments$variance, noise = moments$noise,
+    parameters = moments$variance, lower = ends[, 1L], upper = ends[, 2L],
     unknown = pairs$unknown
   )
   if (!is.null(pairs$value)) {
@@ -28,10 +31,6 @@ predicted_at <- function(fit, level = 0.95) {
     out <- cbind(out[1:2], value, out[-(1:2)])
   }
   out
-}
-
-check_bmf <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  check_fit_of(fit, "gibbs_bmf", arg, call)
 }
 
 asked_pairs <- function(fit, call) {
@@ -46,43 +45,28 @@ asked_pairs <- function(fit, call) {
       call = call
     )
   }
-  pairs$ids <- list(
-    user = model$users[pairs$user], item = model$items[pairs$item]
-  )
+  pairs$ids <- ids_of_codes(model, pairs$user, pairs$item)
   pairs$unknown <- unknown_words(model, pairs$user, pairs$item)
   pairs
 }
 
-# Means and variances at `predict_at`: those accumulated, which are of the
-# linear predictor; if the rating is another function of it, those of the stored
-# draws.
-asked_moments <- function(fit, kept, pairs) {
-  if (is_latent(kept$model)) {
-    pair_moments(kept, pairs)
-  } else {
-    streamed_moments(fit)
-  }
-}
-
-# Means and variances over every kept draw of all chains, each chain weighted by
-# its number of draws (Chan, Golub and LeVeque 1983, doi:10.2307/2683386, eq.
-# 1.5).
+# Means and variances at `predict_at` over every kept draw of all chains, each
+# chain weighted by its number of draws (Chan, Golub and LeVeque 1983,
+# doi:10.2307/2683386, eq. 1.5).
 streamed_moments <- function(fit) {
-  parts <- lapply(fit_part(fit, "chains"), function(chain) {
-    bmf_predicted(chain$state)
-  })
-  count <- vapply(parts, function(part) as.double(part$count), 0)
+  states <- lapply(fit_part(fit, "chains"), `[[`, "state")
+  count <- vapply(states, function(state) as.double(state$kept), 0)
   if (sum(count) == 0) {
     abort_no_averages("The means at `predict_at`", rlang::caller_env())
   }
   weight <- count / sum(count)
-  mean <- Reduce(`+`, Map(function(part, w) w * part$mean, parts, weight))
-  m2 <- Reduce(`+`, Map(function(part, n) {
-    part$m2 + n * (part$mean - mean)^2
-  }, parts, count))
+  mean <- Reduce(`+`, Map(function(state, w) w * state$at_mean, states, weight))
+  m2 <- Reduce(`+`, Map(function(state, n) {
+    state$at_m2 + n * (state$at_mean - mean)^2
+  }, states, count))
   list(
     mean = fit_part(fit, "model")$center + mean, variance = m2 / sum(count),
-    noise = sum(weight * vapply(parts, function(part) part$noise, 0))
+    noise = sum(weight * vapply(states, function(state) state$noise, 0))
   )
 }
 
@@ -161,7 +145,7 @@ held_out <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95), ...) {
 #' @export
 held_out.default <- function(fit, newdata = NULL, level = c(0.5, 0.8, 0.95),
                              ...) {
-  check_bmf(fit, call = rlang::caller_env())
+  check_fit_of(fit, "gibbs_bmf", call = rlang::caller_env())
 }
 
 #' @rdname held_out
@@ -190,10 +174,10 @@ held_out.gibbs_bmf <- function(fit, newdata = NULL,
   )
 }
 
-check_levels <- function(level, call = rlang::caller_env()) {
+check_levels <- function(level) {
   check_numeric_vector(
     level, lower = 0, upper = 1, lower_open = TRUE, upper_open = TRUE,
-    call = call
+    call = rlang::caller_env()
   )
 }
 
@@ -203,7 +187,7 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
   model <- fit_part(fit, "model")
   if (!is.null(newdata)) {
     pairs <- bmf_pairs(model, newdata, call, features)
-    check_some_held(pairs, call)
+    check_some_rows(pairs$user, "newdata", call)
     check_values(pairs, model, call)
     return(pairs)
   }
@@ -217,20 +201,17 @@ held_out_pairs <- function(fit, newdata, call, features = NULL) {
       call = call
     )
   }
-  pairs <- asked_pairs(fit, call)
-  rows <- which(!is.na(pairs$value))
-  list(
-    user = pairs$user[rows], item = pairs$item[rows],
-    ids = lapply(pairs$ids, `[`, rows), value = pairs$value[rows],
-    unknown = pairs$unknown[rows], rows = rows
-  )
+  pairs_held_back(model)
 }
 
-# No rating has no error.
-check_some_held <- function(pairs, call) {
-  if (length(pairs$user) == 0L) {
-    abort_argument("{.arg newdata} has no rows.", call = call, class = "empty")
-  }
+# The pairs of `predict_at` that have a rating; `rows`: which these are.
+pairs_held_back <- function(model) {
+  rows <- which(!is.na(model$pairs$value))
+  pairs <- lapply(model$pairs[c("user", "item", "value")], `[`, rows)
+  c(pairs, list(
+    ids = ids_of_codes(model, pairs$user, pairs$item),
+    unknown = unknown_words(model, pairs$user, pairs$item), rows = rows
+  ))
 }
 
 # The fit knows the ratings of pairs that are in its data. newdata: where they
@@ -303,12 +284,7 @@ model_fold.bmf_model <- function(model, held, by) {
     some(-held), model[c("users", "items", "names", "levels")]
   )
   pairs <- some(held)
-  train <- bmf_model(
-    ratings, model$rank, model$prior, model$center, model$biases,
-    predict_at = pairs, features = model$features,
-    response = model$response
-  )
-  train$data$cap <- model$cap
+  train <- bmf_model_of(model, ratings, character(), pairs)
   train <- described_bmf(train, list(ratings = ratings, pairs = pairs))
   list(train = train, test = train)
 }

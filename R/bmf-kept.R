@@ -6,9 +6,9 @@
 # The draws of all factors that the chains of a fit stored, chain after chain:
 # list(model, states, which, chain, noise, cutpoints). which[[k]] are the
 # positions of the draws used in the set of chain k; chain and noise (the
-# variance of a rating) have an entry for each draw, cutpoints (of ordinal
-# ratings) a row. After an interrupt chains may have different lengths; then
-# only the draws that all chains have are used.
+# variance of a rating) have an entry for each draw, cutpoints (draws x (K - 1),
+# of ordinal ratings alone) a row. After an interrupt chains may have different
+# lengths; then only the draws that all chains have are used.
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
@@ -46,39 +46,39 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   place <- unlist(which)[rows]
   chain <- chain[rows]
   which <- lapply(seq_along(states), function(k) place[chain == k])
-  noise <- unlist(lapply(seq_along(states), function(k) {
-    vapply(which[[k]], function(j) {
-      # counts have no noise beside their Poisson distribution
-      1 / (bmf_kept_hyper(model, states[[k]], j)$beta %||% Inf)
-    }, 0)
-  }))
-  list(
-    model = model, states = states, which = which, chain = chain,
-    noise = noise, cutpoints = kept_cutpoints(model, states, which)
-  )
-}
-
-# Those of ordinal ratings: draws x (K - 1).
-kept_cutpoints <- function(model, states, which) {
-  if (!is_ordinal(model)) {
-    return(NULL)
+  kept <- list(model = model, states = states, which = which, chain = chain)
+  of_hyper <- function(f) over_draws(kept, f, hyper = TRUE)
+  # counts have no noise beside their Poisson distribution
+  kept$noise <- unlist(of_hyper(function(draw) 1 / (draw$beta %||% Inf)))
+  if (is_ordinal(model)) {
+    kept$cutpoints <- do.call(rbind, of_hyper(function(draw) draw$theta))
   }
-  theta <- lapply(seq_along(states), function(k) {
-    lapply(which[[k]], function(j) bmf_kept_hyper(model, states[[k]], j)$theta)
-  })
-  do.call(rbind, unlist(theta, recursive = FALSE))
+  kept
 }
 
-# f(draw) for each kept draw in turn, draw as bmf_kept_draw() gives it (`hyper`:
-# as bmf_kept_hyper()): a list.
+# f(draw) for each kept draw in turn: a list.
 over_draws <- function(kept, f, hyper = FALSE) {
-  take <- if (hyper) bmf_kept_hyper else bmf_kept_draw
-  unlist(lapply(seq_along(kept$states), function(k) {
-    lapply(kept$which[[k]], function(j) {
-      f(take(kept$model, kept$states[[k]], j))
-    })
-  }), recursive = FALSE)
+  lapply(seq_along(kept$chain), function(s) f(nth_draw(kept, s, hyper)))
 }
+
+# The draw as bmf_kept_draw() gives it (`hyper`: as bmf_kept_hyper()), with its
+# number s among all kept draws as `place`.
+nth_draw <- function(kept, s, hyper = FALSE) {
+  take <- if (hyper) bmf_kept_hyper else bmf_kept_draw
+  state <- kept$states[[kept$chain[[s]]]]
+  c(take(kept$model, state, unlist(kept$which)[[s]]), list(place = s))
+}
+
+# Moments of every draw, each list(mean, extra), as two matrices with a row for
+# each draw.
+rows_of_moments <- function(moments) {
+  lapply(c(mean = "mean", extra = "extra"), function(part) {
+    do.call(rbind, lapply(moments, `[[`, part))
+  })
+}
+
+# Codes with those of the first user or item for new ids.
+known_codes <- function(codes) ifelse(is.na(codes), 1L, codes)
 
 # Linear predictors of known pairs: draws x pairs, or their moments as
 # bmf_linear() gives them.
@@ -88,14 +88,6 @@ linear_draws <- function(kept, user, item, moments = FALSE) {
   }, kept$states, kept$which)
   bmf_linear(
     kept$model, unlist(draws, recursive = FALSE), user, item, moments
-  )
-}
-
-# Mean and variance over the draws.
-linear_moments <- function(kept, user, item) {
-  moments <- linear_draws(kept, user, item, moments = TRUE)
-  data.frame(
-    mean = moments$mean, variance = moments$m2 / length(kept$noise)
   )
 }
 
@@ -139,11 +131,6 @@ design_of <- function(model, x) {
   x
 }
 
-# The offset from the other side's intercept.
-offset_of <- function(model, x) {
-  if (model$biases) x[model$size, ] else 0
-}
-
 # |root x|^2 by column, summed coordinate by coordinate, so that a column's sum
 # does not depend on the number of columns.
 squared_length <- function(root, x) {
@@ -160,7 +147,10 @@ squared_length <- function(root, x) {
 
 # u'v (and intercepts) by column.
 inner <- function(model, u, v) {
-  total <- offset_of(model, u) + offset_of(model, v) + numeric(ncol(u))
+  total <- numeric(ncol(u))
+  if (model$biases) {
+    total <- u[model$size, ] + v[model$size, ] + total
+  }
   for (k in seq_len(model$rank)) {
     total <- total + u[k, ] * v[k, ]
   }
@@ -182,7 +172,7 @@ bmf_pairs <- function(model, newdata, call, given = NULL, values = TRUE) {
     }
     user <- model$data$user
     item <- model$data$item
-    ids <- list(user = model$users[user], item = model$items[item])
+    ids <- ids_of_codes(model, user, item)
     value <- model$data$value
   } else {
     ids <- pair_columns(newdata, model, "newdata", call, values)
@@ -191,10 +181,7 @@ bmf_pairs <- function(model, newdata, call, given = NULL, values = TRUE) {
     value <- ids$value
     check_held_values(value, model$response, "newdata", call)
   }
-  new <- new_features(
-    model, list(u = user, v = item), list(u = ids$user, v = ids$item), given,
-    call
-  )
+  new <- new_features(model, list(user = user, item = item), ids, given, call)
   if (inherits(model, "bmf_model") && all(vapply(given, is.null, NA))) {
     say_all_unknown(user, ids$user, model$users, "user")
     say_all_unknown(item, ids$item, model$items, "item")
@@ -203,6 +190,10 @@ bmf_pairs <- function(model, newdata, call, given = NULL, values = TRUE) {
     user = user, item = item, ids = ids[c("user", "item")], value = value,
     place = new$place, x = new$x, unknown = unknown_words(model, user, item)
   )
+}
+
+ids_of_codes <- function(model, user, item) {
+  list(user = model$users[user], item = model$items[item])
 }
 
 # Ids of which the fit has none are rarely meant.
@@ -221,9 +212,13 @@ say_all_unknown <- function(code, ids, known, what) {
 
 unknown_words <- function(model, user, item) {
   unrated <- function(code, counts) is.na(code) | counts[code] == 0
-  c("none", "user", "item", "both")[
-    1 + unrated(user, model$user_counts) + 2 * unrated(item, model$item_counts)
-  ]
+  words_of_unknown(
+    unrated(user, model$user_counts), unrated(item, model$item_counts)
+  )
+}
+
+words_of_unknown <- function(no_user, no_item) {
+  c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
 }
 
 # The fit has the features of its own users and items.
@@ -254,11 +249,11 @@ by_blocks <- function(kept, pairs, f) {
 }
 
 some_pairs <- function(pairs, rows) {
-  list(
-    user = pairs$user[rows], item = pairs$item[rows],
-    value = pairs$value[rows], place = lapply(pairs$place, `[`, rows),
-    x = pairs$x
-  )
+  each <- intersect(c("user", "item", "value", "unknown"), names(pairs))
+  pairs[each] <- lapply(pairs[each], `[`, rows)
+  of_sides <- c("ids", "place")
+  pairs[of_sides] <- lapply(pairs[of_sides], lapply, `[`, rows)
+  pairs
 }
 
 # ---- the distribution of a rating given one draw ---------------------------
@@ -272,23 +267,22 @@ new_pair_moments <- function(kept, pairs) {
   model <- kept$model
   new_user <- is.na(pairs$user)
   new_item <- is.na(pairs$item)
-  user <- ifelse(new_user, 1L, pairs$user)
-  item <- ifelse(new_item, 1L, pairs$item)
+  user <- known_codes(pairs$user)
+  item <- known_codes(pairs$item)
   mean <- linear_draws(kept, user, item)
   if (!any(new_user | new_item)) {
     return(list(mean = mean, extra = NULL))
   }
   rows <- which(new_user | new_item)
   part <- some_pairs(pairs, rows)
-  moments <- over_draws(kept, function(draw) {
+  moments <- rows_of_moments(over_draws(kept, function(draw) {
     one_new_moments(
       model, draw, user[rows], item[rows], new_user[rows], new_item[rows], part
     )
-  })
+  }))
   extra <- matrix(0, nrow(mean), ncol(mean))
-  mean[, rows] <- model$center +
-    do.call(rbind, lapply(moments, function(one) one$mean))
-  extra[, rows] <- do.call(rbind, lapply(moments, function(one) one$extra))
+  mean[, rows] <- model$center + moments$mean
+  extra[, rows] <- moments$extra
   list(mean = mean, extra = extra)
 }
 
@@ -384,21 +378,15 @@ draw_new_factors <- function(kept, side, count, x = NULL) {
 conditional_moments <- function(kept, pairs, deviations) {
   model <- kept$model
   all <- rep(TRUE, length(pairs$user))
-  s <- 0
-  out <- over_draws(kept, function(draw) {
-    s <<- s + 1
+  rows_of_moments(over_draws(kept, function(draw) {
     prior_u <- new_factor(model, draw, "u")
     prior_v <- new_factor(model, draw, "v")
-    u <- deviations[, s] +
+    u <- deviations[, draw$place] +
       new_means(draw, "u", prior_u, pairs$x$u, places(pairs, "u", all))
     v <- new_means(draw, "v", prior_v, pairs$x$v, places(pairs, "v", all))
     list(
       mean = model$center + inner(model, u, v),
       extra = squared_length(prior_v$root, design_of(model, u))
     )
-  }, hyper = TRUE)
-  list(
-    mean = do.call(rbind, lapply(out, function(one) one$mean)),
-    extra = do.call(rbind, lapply(out, function(one) one$extra))
-  )
+  }, hyper = TRUE))
 }

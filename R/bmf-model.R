@@ -13,6 +13,9 @@
 #
 # and its state u, v (D x n, D x m), beta, theta, lambda or mu and precision
 # (those of the users, then those of the items), and what bmf_state() lists.
+# Over the `kept` draws of a chain at_mean is the mean of the linear predictor
+# at `predict_at`, at_m2 the sum of squared deviations from it, and noise the
+# mean of 1 / beta.
 
 # ratings: as_ratings(); prior: completed; predict_at: NULL or list(user, item)
 # of codes; features: with_features(). The memory for stored draws of factors is
@@ -121,24 +124,21 @@ bmf_kinds <- c(fixed = 0L, gamma = 1L, wishart = 2L)
 # nu0, W0^-1, log |W0|.
 bmf_prior_data <- function(prior) {
   kind <- bmf_kinds[[prior$type]]
-  if (kind == 0L) {
+  noise_shape <- as.double(prior$noise_shape %||% 1)
+  noise_rate <- as.double(prior$noise_rate %||% 1)
+  if (prior$type == "fixed") {
     return(list(kind = kind))
   }
-  if (kind == 1L) {
+  if (prior$type == "gamma") {
+    shape <- c(prior$user_shape, prior$item_shape, noise_shape)
+    rate <- c(prior$user_rate, prior$item_rate, noise_rate)
     return(list(
-      kind = kind,
-      shape = as.double(
-        c(prior$user_shape, prior$item_shape, prior$noise_shape %||% 1)
-      ),
-      rate = as.double(
-        c(prior$user_rate, prior$item_rate, prior$noise_rate %||% 1)
-      )
+      kind = kind, shape = as.double(shape), rate = as.double(rate)
     ))
   }
   root <- chol(prior$W0)
   list(
-    kind = kind, shape = c(1, 1, prior$noise_shape %||% 1),
-    rate = c(1, 1, prior$noise_rate %||% 1),
+    kind = kind, shape = c(1, 1, noise_shape), rate = c(1, 1, noise_rate),
     mu0 = as.double(prior$mu0), kappa0 = as.double(prior$kappa0),
     nu0 = as.double(prior$nu0), w0_inverse = chol2inv(root),
     w0_log_det = 2 * sum(log(diag(root)))
@@ -232,8 +232,7 @@ bmf_spread <- function(data) {
 # fixes have the prior's values.
 bmf_state <- function(model, parameters) {
   prior <- model$prior
-  kind <- model$data$prior$kind
-  if (kind == 0L) {
+  if (prior$type == "fixed") {
     parameters$beta <- 1 / prior$noise_variance
     parameters$lambda_u <- parameters$lambda_v <- 1 / prior$factor_variance
   }
@@ -242,21 +241,15 @@ bmf_state <- function(model, parameters) {
     parameters$beta <- 1
   }
   pairs <- length(model$data$predict_at$user)
+  # none of parameters that the prior does not have
   numbers <- function(...) as.double(unlist(parameters[c(...)]))
-  wishart <- kind == 2L
   of_features <- lapply(
     stats::setNames(nm = bmf_feature_names(model)), numbers
   )
   c(list(
     sweep = 0, u = numbers("u"), v = numbers("v"), beta = numbers("beta"),
-    lambda = if (wishart) numeric() else numbers("lambda_u", "lambda_v"),
-    mu = if (wishart) numbers("mu_u", "mu_v") else numeric(),
-    precision = if (wishart) {
-      numbers("precision_u", "precision_v")
-    } else {
-      numeric()
-    },
-    theta = if (is_ordinal(model)) numbers("theta") else numeric(),
+    lambda = numbers("lambda_u", "lambda_v"), mu = numbers("mu_u", "mu_v"),
+    precision = numbers("precision_u", "precision_v"), theta = numbers("theta"),
     kept = 0, noise = 0, at_mean = numeric(pairs), at_m2 = numeric(pairs),
     factor_draws = list(), hyper_draws = list()
   ), of_features)
@@ -443,10 +436,6 @@ model_labelled.bmf_model <- function(model, invariants) {
 
 bmf_headline <- function(ratings, rank, prior, biases, features = list(),
                          response = NULL) {
-  count <- function(n, one, several) {
-    number <- format(n, big.mark = ",", scientific = FALSE)
-    paste(number, if (n == 1) one else several)
-  }
   kind <- switch(prior$type,
     fixed = "fixed", gamma = "Gamma", wishart = "Normal-Wishart"
   )
@@ -454,13 +443,13 @@ bmf_headline <- function(ratings, rank, prior, biases, features = list(),
     "Matrix factorisation of rank ", rank, ", ", kind, " prior",
     if (biases) ", with intercepts",
     if (!is.null(response$link)) paste0(", ", response$link, " link"), "; ",
-    count(length(ratings$value), "rating", "ratings"), " of ",
-    count(length(ratings$items), "item", "items"), " by ",
-    count(length(ratings$users), "user", "users"),
+    counted_in_digits(length(ratings$value), "rating"), " of ",
+    counted_in_digits(length(ratings$items), "item"), " by ",
+    counted_in_digits(length(ratings$users), "user"),
     if (length(features) > 0L) "; ",
     and_words(vapply(names(features), function(side) {
       p <- length(features[[side]]$s)
-      paste(count(p, "feature", "features"), "of the",
+      paste(counted_in_digits(p, "feature"), "of the",
             c(u = "users", v = "items")[[side]])
     }, ""))
   )
@@ -520,7 +509,7 @@ bmf_kept <- function(state) {
   every * seq_len(count)
 }
 
-# The j-th of them: list(draw, u, v, beta, ...).
+# The j-th of them: list(u, v, beta, ...).
 bmf_kept_draw <- function(model, state, j) {
   d <- model$size
   x <- readBin(
@@ -528,10 +517,7 @@ bmf_kept_draw <- function(model, state, j) {
   )
   users <- seq_len(model$n * d)
   c(
-    list(
-      draw = bmf_kept(state)[[j]], u = matrix(x[users], d),
-      v = matrix(x[-users], d)
-    ),
+    list(u = matrix(x[users], d), v = matrix(x[-users], d)),
     bmf_kept_hyper(model, state, j)
   )
 }
@@ -554,14 +540,6 @@ bmf_linear <- function(model, draws, user, item, moments = FALSE) {
   .Call(
     C_bmf_linear, bmf_sizes(model), draws, as.integer(user),
     as.integer(item), as.double(model$center), moments
-  )
-}
-
-# The same at `predict_at`, over every kept draw, with the mean of 1 / beta.
-bmf_predicted <- function(state) {
-  list(
-    mean = state$at_mean, m2 = state$at_m2, count = state$kept,
-    noise = state$noise
   )
 }
 
@@ -736,15 +714,19 @@ set_data.bmf_model <- function(model, data, call = rlang::caller_env()) {
 # resume(data = )).
 bmf_with_ratings <- function(model, data, call) {
   ratings <- ratings_again(model, data, call)
-  fresh <- bmf_model(
-    ratings, model$rank, model$prior, model$center, model$biases, model$keep,
-    model$pairs, features = model$features,
-    response = model$response
-  )
-  fresh$data$cap <- model$cap
-  model$data <- fresh$data
+  model$data <- bmf_model_of(model, ratings, model$keep, model$pairs)$data
   model$data_hash <- model_hash(model)
   model
+}
+
+# The same model of other ratings of its users and items.
+bmf_model_of <- function(model, ratings, keep, pairs) {
+  out <- bmf_model(
+    ratings, model$rank, model$prior, model$center, model$biases, keep, pairs,
+    features = model$features, response = model$response
+  )
+  out$data$cap <- model$cap
+  out
 }
 
 # Ratings as a data frame of users, items and values.

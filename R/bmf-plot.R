@@ -111,7 +111,7 @@ plotted_ratings <- function(fit, newdata, type, call) {
   pairs <- if (held) {
     held_out_pairs(fit, newdata, call)
   } else {
-    some_pairs_of(bmf_pairs(model, NULL, call), 5000)
+    plotted_pairs(bmf_pairs(model, NULL, call))
   }
   kept <- kept_factors(fit, call = call)
   stand_ins <- if (type != "rmse") draw_stand_ins(kept, pairs)
@@ -154,14 +154,9 @@ grid_step <- function(value, range) {
   if (all(abs(away - round(away)) < 1e-6)) step else 0
 }
 
-# At most `most` pairs, spread evenly: more would overlap in the plot.
-some_pairs_of <- function(pairs, most) {
-  rows <- evenly(length(pairs$user), most)
-  pairs$ids <- lapply(pairs$ids, `[`, rows)
-  pairs[c("user", "item", "value", "unknown")] <- lapply(
-    pairs[c("user", "item", "value", "unknown")], function(x) x[rows]
-  )
-  pairs
+# At most 5,000 pairs, spread evenly: more would overlap in the plot.
+plotted_pairs <- function(pairs) {
+  some_pairs(pairs, evenly(length(pairs$user), 5000))
 }
 
 # Boxes of few different ratings, points of many. The table: value, mean.
@@ -302,8 +297,8 @@ coverage_shown <- function(shown) {
 running_error <- function(fit, shown) {
   running <- fit_part(fit, "running")
   kept <- shown$kept
-  given <- predictor_means(kept, some_pairs_of(shown$pairs, 5000))
-  value <- some_pairs_of(shown$pairs, 5000)$value
+  pairs <- plotted_pairs(shown$pairs)
+  given <- predictor_means(kept, pairs)
   numbers <- bmf_kept(kept$states[[1]])[kept$which[[1]]]
   of_chain <- lapply(seq_along(kept$states), function(k) {
     given[kept$chain == k, , drop = FALSE]
@@ -314,7 +309,7 @@ running_error <- function(fit, shown) {
   for (s in seq_len(rows)) {
     total <- total +
       Reduce(`+`, lapply(of_chain, function(m) m[s, ]))
-    error[[s]] <- sqrt(mean((value - total / (s * length(of_chain)))^2))
+    error[[s]] <- sqrt(mean((pairs$value - total / (s * length(of_chain)))^2))
   }
   list(
     error = error, sweep = as.numeric(running$burnin) +

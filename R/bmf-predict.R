@@ -182,7 +182,9 @@ predict_probabilities <- function(kept, pairs) {
 }
 
 predict_mean <- function(kept, pairs, variance) {
-  moments <- pair_moments(kept, pairs, draw_stand_ins_rated(kept, pairs))
+  # the mean of the latent value, which is linear, needs no stand-ins
+  stand_ins <- if (is_latent(kept$model)) draw_stand_ins(kept, pairs)
+  moments <- pair_moments(kept, pairs, stand_ins)
   if (!variance) {
     return(moments$mean)
   }
@@ -227,16 +229,13 @@ predictor_means <- function(kept, pairs) {
   rating_moments(kept, latent)$mean
 }
 
-# Stand-ins where the mean of the rating needs them: a function of the latent
-# value that is not linear.
-draw_stand_ins_rated <- function(kept, pairs) {
-  if (is_latent(kept$model)) draw_stand_ins(kept, pairs)
-}
-
 linear_pair_moments <- function(kept, pairs) {
   new <- is.na(pairs$user) | is.na(pairs$item)
-  out <- linear_moments(
-    kept, ifelse(new, 1L, pairs$user), ifelse(new, 1L, pairs$item)
+  moments <- linear_draws(
+    kept, known_codes(pairs$user), known_codes(pairs$item), moments = TRUE
+  )
+  out <- data.frame(
+    mean = moments$mean, variance = moments$m2 / length(kept$noise)
   )
   if (any(new)) {
     pairs <- some_pairs(pairs, which(new))
@@ -306,10 +305,7 @@ predict_draws <- function(kept, pairs, call) {
 # pairs.
 predictor_draws <- function(kept, pairs, call) {
   check_pairs_size(kept, pairs, call)
-  out <- linear_draws(
-    kept, ifelse(is.na(pairs$user), 1L, pairs$user),
-    ifelse(is.na(pairs$item), 1L, pairs$item)
-  )
+  out <- linear_draws(kept, known_codes(pairs$user), known_codes(pairs$item))
   rows <- which(is.na(pairs$user) | is.na(pairs$item))
   if (length(rows) > 0) {
     out[, rows] <- new_pair_draws(kept, pairs, rows)
@@ -322,11 +318,9 @@ new_pair_draws <- function(kept, pairs, rows) {
   item <- new_codes(pairs$ids$item[rows], pairs$item[rows])
   drawn_u <- draw_new_factors(kept, "u", max(0L, -user), pairs$x$u)
   drawn_v <- draw_new_factors(kept, "v", max(0L, -item), pairs$x$v)
-  s <- 0
   do.call(rbind, over_draws(kept, function(draw) {
-    s <<- s + 1
     take <- function(known, drawn, code) {
-      all <- cbind(known, matrix(drawn[, , s], nrow(known)))
+      all <- cbind(known, matrix(drawn[, , draw$place], nrow(known)))
       all[, ifelse(code > 0, code, ncol(known) - code), drop = FALSE]
     }
     kept$model$center + inner(
@@ -505,9 +499,7 @@ pp_check.gibbs_bmf <- function(object, ndraws = NULL, ...) {
   available <- length(kept_factors(object, call = call)$noise)
   pairs <- bmf_pairs(shown, NULL, call)
   # 5,000 ratings, spread evenly, are enough for a density
-  rows <- unique(round(
-    seq(1, length(pairs$user), length.out = min(5000, length(pairs$user)))
-  ))
+  rows <- evenly(length(pairs$user), 5000)
   newdata <- pair_frame(shown, list(ids = lapply(pairs$ids, `[`, rows)))
   bayesplot::ppc_dens_overlay(
     pairs$value[rows],
@@ -569,7 +561,7 @@ glance.gibbs_bmf <- function(x, ...) {
   model <- fit_part(x, "model")
   out <- glance.gibbsite_fit(x)
   noise <- mean(vapply(fit_part(x, "chains"), function(chain) {
-    bmf_predicted(chain$state)$noise
+    chain$state$noise
   }, 0))
   cbind(out, data.frame(
     rank = model$rank, users = length(model$users),

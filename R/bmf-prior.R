@@ -292,17 +292,12 @@ bmf_feature_lines <- function(fields) {
   )
 }
 
-check_bmf_prior <- function(prior, call) {
-  check_class(prior, "bmf_prior", "bmf_prior()", arg = "prior", call = call)
-}
-
 # The prior with every field filled in, or an error of the user's call that
 # names the field.  spread: s2 above.
 # With a response that has a link the ratings' precision is 1 and no field
 # concerns it.
 complete_bmf_prior <- function(prior, spread, rank, biases, call = NULL,
                                features = list(), response = NULL) {
-  check_bmf_prior(prior, call)
   needed <- needed_bmf_fields(prior)
   prior <- remade(
     prior, bmf_prior, "bmf_prior()", call = call, fields = needed
@@ -453,17 +448,17 @@ as_size <- function(value, size, field, why, call) {
 # 1 where all ratings are equal to it.
 rating_spread <- function(value, centre, call) {
   alike <- if (centre == 0) value == 0 else value == value[[1L]]
-  if (!all(alike)) {
-    spread <- mean((value - centre)^2)
-    if (spread < .Machine$double.xmin) {
-      abort_argument(
-        c("{.arg ratings} lie so close together that the square of their spread
-           is below the range of doubles.",
-          i = "Change their unit."),
-        call = call
-      )
-    }
-    return(spread)
+  if (all(alike)) {
+    return(1)
   }
-  1
+  spread <- mean((value - centre)^2)
+  if (spread < .Machine$double.xmin) {
+    abort_argument(
+      c("{.arg ratings} lie so close together that the square of their spread is
+         below the range of doubles.",
+        i = "Change their unit."),
+      call = call
+    )
+  }
+  spread
 }

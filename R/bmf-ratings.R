@@ -37,11 +37,7 @@ ratings_asked <- function(predict_at, ratings, call) {
     return(list(ratings = ratings, pairs = NULL))
   }
   asked <- pair_columns(predict_at, ratings, "predict_at", call)
-  if (length(asked$user) == 0) {
-    abort_argument("{.arg predict_at} has no rows.",
-      call = call, class = "empty"
-    )
-  }
+  check_some_rows(asked$user, "predict_at", call)
   ratings$users <- append_ids(ratings$users, asked$user)
   ratings$items <- append_ids(ratings$items, asked$item)
   pairs <- list(
@@ -49,6 +45,13 @@ ratings_asked <- function(predict_at, ratings, call) {
     item = match_ids(asked$item, ratings$items), value = asked$value
   )
   list(ratings = ratings, pairs = pairs)
+}
+
+# ids: of the rows.
+check_some_rows <- function(ids, arg, call) {
+  if (length(ids) == 0L) {
+    abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
+  }
 }
 
 append_ids <- function(ids, asked) {
@@ -120,25 +123,30 @@ pair_columns <- function(x, known, arg, call, values = TRUE) {
   check_ids(asked$user, "user", arg, call)
   check_ids(asked$item, "item", arg, call)
   if (!is.null(asked$value)) {
-    # with levels the ratings go by them
-    likes <- is.null(known$levels) && (
-      identical(known$response$link, "probit") ||
-        inherits(known, "pmf_model") && is.logical(asked$value)
-    )
-    asked$value <- check_rating_column(
-      if (likes) as_likes(asked$value) else asked$value, known$names[[3]],
-      arg, call, known
-    )
-    wild <- which(is.nan(asked$value) | is.infinite(asked$value))
-    if (length(wild) > 0) {
-      abort_argument(
-        "{.arg {arg}} must hold finite ratings or NA: row {wild[[1]]} is
-         {asked$value[[wild[[1]]]]}.",
-        call = call, class = "infinite", row = wild[[1]]
-      )
-    }
+    asked$value <- values_of_pairs(asked$value, known, arg, call)
   }
   asked
+}
+
+values_of_pairs <- function(value, known, arg, call) {
+  # with levels the ratings go by them
+  likes <- is.null(known$levels) && (
+    identical(known$response$link, "probit") ||
+      inherits(known, "pmf_model") && is.logical(value)
+  )
+  value <- check_rating_column(
+    if (likes) as_likes(value) else value, known$names[[3]], arg, call, known
+  )
+  wild <- which(is.nan(value) | is.infinite(value))
+  if (length(wild) > 0) {
+    row <- wild[[1]]
+    abort_argument(
+      "{.arg {arg}} must hold finite ratings or NA: row {row} is
+       {value[[row]]}.",
+      call = call, class = "infinite", row = row
+    )
+  }
+  value
 }
 
 # Quantities that methods need also for a fit without its data: how often each
@@ -176,15 +184,15 @@ ratings_again <- function(model, data, call) {
 
 reread_ratings <- function(model, data, call) {
   likes <- identical(model$response$link, "probit")
+  read <- function(...) {
+    as_ratings(..., arg = "data", call = call, likes = likes)
+  }
   if (!is.data.frame(data)) {
-    return(as_ratings(data, arg = "data", call = call, likes = likes))
+    return(read(data))
   }
   names <- model$names
   if (all(names %in% names(data))) {
-    return(as_ratings(
-      data, names[[1]], names[[2]], names[[3]], arg = "data", call = call,
-      likes = likes
-    ))
+    return(read(data, names[[1]], names[[2]], names[[3]]))
   }
   terms <- lapply(names, function(name) {
     tryCatch(str2lang(name), error = function(cnd) NULL)
@@ -193,15 +201,12 @@ reread_ratings <- function(model, data, call) {
         !any(vapply(terms, is.null, NA))) {
     formula <- call("~", terms[[3]], call("+", terms[[1]], terms[[2]]))
     formula <- stats::as.formula(formula, env = globalenv())
-    return(as_ratings(
-      formula, data = data, arg = "data", call = call, likes = likes
-    ))
+    return(read(formula, data = data))
   }
   # three columns of other names, such as those of ratings that were a matrix
   if (ncol(data) != 3L) {
     abort_lacking(setdiff(names, names(data)), "data", call)
   }
   names <- names(data)
-  as_ratings(data, names[[1]], names[[2]], names[[3]], arg = "data",
-             call = call, likes = likes)
+  read(data, names[[1]], names[[2]], names[[3]])
 }

@@ -88,7 +88,7 @@ recommend.gibbs_bmf <- function(fit, users = NULL, n = 10, level = 0.95, ...,
   best <- best_unseen(kept, codes, n, at_least)
   pairs <- list(
     user = best$user, item = best$item,
-    ids = list(user = model$users[best$user], item = model$items[best$item])
+    ids = ids_of_codes(model, best$user, best$item)
   )
   ends <- if (nrow(best) > 0) {
     interval_ends(kept, pairs, level)
@@ -144,20 +144,9 @@ recommend_new <- function(kept, user, x, n, level, at_least) {
       place = list(u = rep(1L, count)), x = list(u = x)
     )
   }
-  pairs <- pairs_with(seq_along(model$items))
-  all <- pair_moments(kept, pairs)
-  all$probability <- if (!is.null(at_least)) {
-    probability_at_least(kept, pairs, at_least)
-  }
-  top <- utils::head(order(-(all$probability %||% all$mean), pairs$item), n)
-  pairs <- pairs_with(top)
-  ends <- interval_ends(kept, pairs, level)
-  best <- data.frame(
-    place = seq_along(top), mean = all$mean[top],
-    sd = sqrt(all$noise + all$variance)[top]
-  )
-  best$probability <- all$probability[top]
-  recommended(model, pairs, best, ends)
+  best <- best_items(kept, pairs_with(seq_along(model$items)), n, at_least)
+  pairs <- pairs_with(best$item)
+  recommended(model, pairs, best, interval_ends(kept, pairs, level))
 }
 
 # Of an ordered factor the code of a level's name.
@@ -233,9 +222,24 @@ check_recommended <- function(users, n, items, call) {
   }
 }
 
-# The n best items of each user among those that the user has not rated:
-# list(user, item, place, mean, sd, probability), user by user; sd: of a rating;
-# probability: with `at_least` alone.
+# The n best items of the pairs of one user: data.frame(item, place, mean, sd,
+# probability); sd: of a rating; probability: with `at_least` alone.
+best_items <- function(kept, pairs, n, at_least) {
+  moments <- pair_moments(kept, pairs)
+  probability <- if (!is.null(at_least)) {
+    probability_at_least(kept, pairs, at_least)
+  }
+  top <- utils::head(order(-(probability %||% moments$mean), pairs$item), n)
+  out <- data.frame(
+    item = pairs$item[top], place = seq_along(top), mean = moments$mean[top],
+    sd = sqrt(moments$noise + moments$variance)[top]
+  )
+  out$probability <- probability[top]
+  out
+}
+
+# Of each user those among the items that the user has not rated, with a column
+# `user`.
 best_unseen <- function(kept, codes, n, at_least) {
   model <- kept$model
   data <- model$data
@@ -248,18 +252,7 @@ best_unseen <- function(kept, codes, n, at_least) {
       return(NULL)
     }
     pairs <- list(user = rep(codes[[k]], length(left)), item = left)
-    moments <- pair_moments(kept, pairs)
-    probability <- if (!is.null(at_least)) {
-      probability_at_least(kept, pairs, at_least)
-    }
-    top <- utils::head(order(-(probability %||% moments$mean), left), n)
-    out <- data.frame(
-      user = codes[[k]], item = left[top], place = seq_along(top),
-      mean = moments$mean[top],
-      sd = sqrt(moments$noise + moments$variance)[top]
-    )
-    out$probability <- probability[top]
-    out
+    data.frame(user = codes[[k]], best_items(kept, pairs, n, at_least))
   })
   none <- data.frame(
     user = integer(), item = integer(), place = integer(), mean = double(),
@@ -374,32 +367,43 @@ fold_in.gibbs_bmf <- function(fit, new_ratings, ndraws = NULL, ...,
   model <- fit_part(fit, "model")
   asked <- pair_columns(new_ratings, model, "new_ratings", call)
   check_has_values(asked, model, "new_ratings", call)
-  if (length(asked$user) == 0) {
-    abort_argument(
-      "{.arg new_ratings} has no rows.", call = call, class = "empty"
-    )
-  }
+  check_some_rows(asked$user, "new_ratings", call)
   check_held_values(asked$value, model$response, "new_ratings", call)
   seen <- !is.na(asked$value)
-  item <- known_items(asked$item, seen, model, call)
-  users <- index_ids(droplevels_ids(asked$user), "user", "new_ratings", call)
-  say_known_users(users$ids, model, call)
-  ratings <- list(
-    n = length(users$ids), user = users$code[seen], item = item[seen],
-    value = asked$value[seen]
-  )
+  new <- new_users(asked, asked$value, seen, model, call)
   check_features_of_fit(model$features$u, user_features, "user", call)
   features <- if (!is.null(model$features$u)) {
-    features_given(model, "u", plain_or_level(users$ids), user_features, call)
+    features_given(model, "u", plain_or_level(new$users), user_features, call)
   }
   kept <- kept_factors(fit, ndraws, call)
-  drawn <- fold_draws(kept, ratings, features)
+  drawn <- fold_draws(kept, new$rated, features)
+  new_fold("bmf_fold", drawn, new, kept)
+}
+
+# list(users, rated): the ids of the users that fold_in() takes, and their
+# values, list(n, user, item, value) of codes. asked: pair_columns(); seen:
+# which of its rows count.
+new_users <- function(asked, value, seen, model, call) {
+  item <- known_items(asked$item, seen, model, call)
+  # unused levels are not users here
+  user <- if (is.factor(asked$user)) droplevels(asked$user) else asked$user
+  users <- index_ids(user, "user", "new_ratings", call)
+  say_known_users(users$ids, model)
+  list(users = users$ids, rated = list(
+    n = length(users$ids), user = users$code[seen], item = item[seen],
+    value = value[seen]
+  ))
+}
+
+# new: new_users().
+new_fold <- function(class, draws, new, kept) {
+  rated <- new$rated
   structure(
     list(
-      draws = drawn, users = users$ids,
-      ratings = tabulate(ratings$user, ratings$n), rated = ratings, kept = kept
+      draws = draws, users = new$users,
+      ratings = tabulate(rated$user, rated$n), rated = rated, kept = kept
     ),
-    class = "bmf_fold"
+    class = class
   )
 }
 
@@ -437,7 +441,7 @@ folded_users <- function(ids, fold, call) {
 }
 
 # Users of the fit among the new ones: only their new ratings are used.
-say_known_users <- function(ids, model, call) {
+say_known_users <- function(ids, model) {
   code <- match_ids(ids, model$users)
   known <- !is.na(code) & model$user_counts[code] > 0
   if (!any(known, na.rm = TRUE)) {
@@ -471,15 +475,19 @@ rated_of_fold <- function(fold, code) {
   c(own, model$data$item[model$data$user %in% old])
 }
 
-# Checks that x is what fold_in() returns, and not only has its class.
+# Checks that x is what fold_in() returns, and not only has its class. Its draws
+# are D x users x draws.
 check_fold <- function(x, class = "bmf_model", arg = rlang::caller_arg(x),
                        call = rlang::caller_env()) {
   force(arg)
   check_made(
     x, c("draws", "users", "ratings", "rated", "kept"), "fold_in()", arg, call
   )
-  sound <- has_fold_draws(x) && is.numeric(x$ratings) && is.list(x$rated)
-  if (!sound || !holds_model(x$kept, class)) {
+  sound <- is.numeric(x$draws) && length(dim(x$draws)) == 3L &&
+    length(x$users) == dim(x$draws)[[2L]] && is.numeric(x$ratings) &&
+    is.list(x$rated) && is.list(x$kept) && is.list(x$kept$model) &&
+    inherits(x$kept$model, class)
+  if (!sound) {
     abort_argument(
       "{.arg {arg}} has the class of what {.fn fold_in} makes, but is not.",
       call = call, class = "forged"
@@ -487,19 +495,6 @@ check_fold <- function(x, class = "bmf_model", arg = rlang::caller_arg(x),
   }
   invisible(x)
 }
-
-# D x users x draws
-has_fold_draws <- function(x) {
-  is.numeric(x$draws) && length(dim(x$draws)) == 3L &&
-    length(x$users) == dim(x$draws)[[2L]]
-}
-
-holds_model <- function(kept, class) {
-  is.list(kept) && is.list(kept$model) && inherits(kept$model, class)
-}
-
-# Unused levels are not users here.
-droplevels_ids <- function(x) if (is.factor(x)) droplevels(x) else x
 
 # D x users x draws
 fold_draws <- function(kept, ratings, features = NULL) {
@@ -581,11 +576,9 @@ fold_moments <- function(fold, user, item, new = NULL) {
   kept <- fold$kept
   model <- kept$model
   new_item <- is.na(item)
-  item[new_item] <- 1L
-  s <- 0
-  moments <- over_draws(kept, function(draw) {
-    s <<- s + 1
-    u <- matrix(fold$draws[, user, s], model$size)
+  item <- known_codes(item)
+  rows_of_moments(over_draws(kept, function(draw) {
+    u <- matrix(fold$draws[, user, draw$place], model$size)
     v <- draw$v[, item, drop = FALSE]
     extra <- numeric(length(user))
     if (any(new_item)) {
@@ -598,11 +591,7 @@ fold_moments <- function(fold, user, item, new = NULL) {
       )
     }
     list(mean = model$center + inner(model, u, v), extra = extra)
-  })
-  list(
-    mean = do.call(rbind, lapply(moments, function(one) one$mean)),
-    extra = do.call(rbind, lapply(moments, function(one) one$extra))
-  )
+  }))
 }
 
 #' @rdname fold_in
@@ -629,10 +618,7 @@ predict.bmf_fold <- function(object, newdata, type = c("mean", "draws"),
   item <- match_ids(ids$item, model$items)
   pairs <- list(user = user, item = item, ids = ids[c("user", "item")])
   check_pairs_size(kept, pairs, call)
-  new <- new_features(
-    model, list(u = user, v = item), list(u = ids$user, v = ids$item),
-    list(v = item_features), call
-  )
+  new <- new_features(model, pairs, ids, list(v = item_features), call)
   moments <- fold_moments(object, user, item, new)
   if (type == "draws") {
     normals <- stats::rnorm(length(moments$mean))
@@ -649,18 +635,15 @@ predict.bmf_fold <- function(object, newdata, type = c("mean", "draws"),
 fold_frame <- function(fold, pairs, moments, interval, level) {
   kept <- fold$kept
   latent <- list(mean = moments$mean, sd = sqrt(moments$extra + kept$noise))
-  parts <- if (is_latent(kept$model)) {
-    mean_moments(rating_moments(kept, latent))
+  if (is_latent(kept$model)) {
+    parts <- mean_moments(rating_moments(kept, latent))
   } else {
-    mean_moments(list(mean = moments$mean, variance = moments$extra))
-  }
-  if (!is_latent(kept$model)) {
+    parts <- mean_moments(list(mean = moments$mean, variance = moments$extra))
     parts$variance <- parts$variance + parts$noise
     parts$noise <- rep(mean(kept$noise), nrow(parts))
   }
   no_item <- is.na(pairs$item) | kept$model$item_counts[pairs$item] == 0
-  no_user <- fold$ratings[pairs$user] == 0
-  unknown <- c("none", "user", "item", "both")[1 + no_user + 2 * no_item]
+  unknown <- words_of_unknown(fold$ratings[pairs$user] == 0, no_item)
   if (interval == "none") {
     return(pair_frame(
       kept$model, pairs, mean = parts$mean,

@@ -21,9 +21,7 @@ share_ratings <- function(cluster, ratings, shards) {
   for (side in names(sides)) {
     parts <- parts_of_side(sides[[side]], shards)
     worker <- worker_of_shards(length(parts), cluster)
-    each <- lapply(seq_len(worker_count(cluster)), function(w) {
-      list(parts[worker == w])
-    })
+    each <- for_each_worker(cluster, worker, function(own) list(parts[own]))
     exchange(cluster, "hold_ratings", list(id, side), each)
   }
   ratings$corpus <- list(cluster = cluster, id = id, name = "ratings")
@@ -62,8 +60,8 @@ parts_of_side <- function(side, shards) {
 
 read_shared_ratings <- function(cluster, files, read, call) {
   worker <- worker_of_shards(length(files), cluster)
-  each <- lapply(seq_len(worker_count(cluster)), function(w) {
-    list(files = files[worker == w])
+  each <- for_each_worker(cluster, worker, function(own) {
+    list(files = files[own])
   })
   found <- exchange(
     cluster, "read_ratings", list(read), each, call, Inf
@@ -87,17 +85,11 @@ read_shared_ratings <- function(cluster, files, read, call) {
 
 #' @export
 print.gibbsite_shared_ratings <- function(x, ...) {
-  count <- format(
-    c(length(x$value), length(x$items), length(x$users)), big.mark = ",",
-    trim = TRUE
-  )
-  workers <- worker_count(x$corpus$cluster)
+  count <- format(length(x$value), big.mark = ",")
   cat(
-    cli::pluralize(
-      "Ratings on {workers} worker{?s}: {count[1]} of {count[2]} ",
-      "item{cli::qty(length(x$items))}{?s} by {count[3]} ",
-      "user{cli::qty(length(x$users))}{?s}"
-    ), "\n", sep = ""
+    "Ratings on ", counted(worker_count(x$corpus$cluster), "worker"), ": ",
+    count, " of ", counted_in_digits(length(x$items), "item"), " by ",
+    counted_in_digits(length(x$users), "user"), "\n", sep = ""
   )
   invisible(x)
 }
@@ -109,11 +101,9 @@ check_shared_run <- function(ratings, settings, features, call) {
   if (!inherits(ratings, "gibbsite_shared_ratings")) {
     return(invisible())
   }
-  refused <- c(
-    user_features = !is.null(features[[1L]]),
-    item_features = !is.null(features[[2L]])
-  )
-  for (arg in names(refused)[refused]) {
+  given <- !vapply(features, is.null, NA)
+  if (any(given)) {
+    arg <- c("user_features", "item_features")[given][[1L]]
     abort_argument(
       c(
         "{.arg {arg}} cannot be given for ratings on the workers of a cluster.",
@@ -157,12 +147,6 @@ check_shared_ids <- function(ratings, asked, call) {
 }
 
 # ---- A model elsewhere -------------------------------------------------------
-
-#' @exportS3Method
-model_comparable.bmf_model <- function(model) {
-  model$corpus <- NULL
-  model
-}
 
 # A checkpoint is that of one machine.
 #' @exportS3Method

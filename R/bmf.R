@@ -305,7 +305,7 @@ run_bmf <- function(ratings, prior, range, predict_at, features, settings,
   running <- running_of(
     call, keep_choices = c("u", "v"), keep_default = character()
   )
-  check_bmf_prior(prior, call)
+  check_class(prior, "bmf_prior", "bmf_prior()", arg = "prior", call = call)
   link <- settings$link
   say_equal_ratings(ratings, link, call)
   response <- bmf_response(ratings, range, link, settings$cutpoint_sd, call)

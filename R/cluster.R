@@ -397,6 +397,13 @@ worker_of_shards <- function(shards, cluster) {
   as.integer(ceiling(seq_len(shards) * worker_count(cluster) / shards))
 }
 
+# By worker, what f() gives of the numbers of its shards.
+for_each_worker <- function(cluster, worker_of_shard, f) {
+  lapply(seq_len(worker_count(cluster)), function(w) {
+    f(which(worker_of_shard == w))
+  })
+}
+
 # The numbers of rows after which a shard ends, for shards of about the same
 # work. start: the work before each row, and the work in all.
 even_cuts <- function(start, shards) {

@@ -66,6 +66,12 @@ counted <- function(n, what) {
   paste0(format_number(n), " ", what, if (n != 1) "s")
 }
 
+# "12,000 items": for the headline of a model.
+counted_in_digits <- function(n, what) {
+  number <- format(n, big.mark = ",", scientific = FALSE)
+  paste0(number, " ", what, if (n != 1) "s")
+}
+
 seconds_words <- function(seconds) {
   if (seconds < 120) {
     shown <- if (seconds < 10) signif(seconds, 2) else round(seconds)

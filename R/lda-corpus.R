@@ -4,8 +4,7 @@
 read_corpus <- function(cluster, files, read, vocabulary, empty, call) {
   worker <- worker_of_shards(length(files), cluster)
   id <- unique_token(this_process())
-  each <- lapply(seq_len(worker_count(cluster)), function(w) {
-    own <- which(worker == w)
+  each <- for_each_worker(cluster, worker, function(own) {
     list(numbers = own, files = files[own])
   })
   found <- exchange(
@@ -32,15 +31,16 @@ scatter_counts <- function(cluster, counts, ends, call = rlang::caller_env()) {
     each <- vector("list", worker_count(cluster))
     each[[worker[[s]]]] <- list(s, piece)
     exchange(cluster, "hold_shard", list(id), each, call)
-    found[[worker[[s]]]] <- c(found[[worker[[s]]]], list(
-      c(shard_summary(piece), list(terms = counts$terms, from = counts$from))
-    ))
+    found[[worker[[s]]]] <- c(found[[worker[[s]]]], list(list(
+      lengths = diff(start), terms = counts$terms, from = counts$from
+    )))
   }
   settle_corpus(cluster, id, worker, found, "x", call)
 }
 
-# The corpus, once the workers hold their shards. found: by worker, what
-# shard_summary() says of each, with its terms.
+# The corpus, once the workers hold their shards. found: by worker, of each
+# shard list(lengths, terms, from): the tokens of its documents, its terms, and
+# 1 if these were numbers from 1 on.
 settle_corpus <- function(cluster, id, worker, found, arg, call) {
   found <- unlist(found, recursive = FALSE)
   terms <- unique(unlist(lapply(found, `[[`, "terms")))
@@ -62,9 +62,7 @@ settle_corpus <- function(cluster, id, worker, found, arg, call) {
     tokens = tokens, before = cumsum(documents) - documents,
     first = cumsum(tokens) - tokens
   )
-  each <- lapply(seq_len(worker_count(cluster)), function(w) {
-    list(shards[worker == w, ])
-  })
+  each <- for_each_worker(cluster, worker, function(own) list(shards[own, ]))
   prints <- exchange(cluster, "settle_shards", list(id, terms), each, call)
   counted <- Filter(function(part) length(part$lengths) > 0L, found)
   numbered <- all(vapply(counted, function(part) identical(part$from, 1), NA))
@@ -80,19 +78,12 @@ settle_corpus <- function(cluster, id, worker, found, arg, call) {
 
 #' @export
 print.gibbsite_corpus <- function(x, ...) {
-  shards <- x$shards
-  workers <- length(unique(shards$worker))
-  size <- format(
-    c(x$tokens, length(x$terms), length(x$start) - 1L), big.mark = ",",
-    trim = TRUE
-  )
+  workers <- length(unique(x$shards$worker))
   cat(
-    cli::pluralize(
-      "Documents in {nrow(shards)} shard{?s} on {workers} worker{?s}: ",
-      "{size[1]} token{cli::qty(x$tokens)}{?s} of {size[2]} ",
-      "term{cli::qty(length(x$terms))}{?s} in {size[3]} ",
-      "document{cli::qty(length(x$start) - 1)}{?s}"
-    ), "\n", sep = ""
+    "Documents in ", counted(nrow(x$shards), "shard"), " on ",
+    counted(workers, "worker"), ": ", counted_in_digits(x$tokens, "token"),
+    " of ", counted_in_digits(length(x$terms), "term"), " in ",
+    counted_in_digits(length(x$start) - 1L, "document"), "\n", sep = ""
   )
   invisible(x)
 }
@@ -103,7 +94,7 @@ on_shards <- function(fit, f, ...) {
   if (has_short_names()) return(with_whole_names())
   check_needed(fit = "a fit of documents in shards", f = "a function")
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   model <- fit_part(fit, "model")
   if (!is_in_shards(model)) {
     abort_argument(
@@ -138,8 +129,10 @@ read_shards <- function(id, read, vocabulary, empty, numbers, files) {
   lapply(seq_along(numbers), function(i) {
     counts <- read_shard(files[[i]], read, vocabulary, empty)
     hold_shard(id, numbers[[i]], counts)
-    c(shard_summary(counts), counts[intersect("from", names(counts))],
-      list(terms = counts$terms, names = names_to_compare(counts$documents)))
+    list(
+      lengths = diff(counts$start), terms = counts$terms, from = counts$from,
+      names = names_to_compare(counts$documents)
+    )
   })
 }
 
@@ -156,8 +149,6 @@ read_shard <- function(file, read, vocabulary, empty) {
     }
   })
 }
-
-shard_summary <- function(counts) list(lengths = diff(counts$start))
 
 # The names of a shard's documents, of very many those at its ends, where a
 # table that is cut by lines has its halves. Documents without names are
@@ -234,8 +225,7 @@ sorted_words <- function(shard, terms) {
     return(shard$word)
   }
   word <- match(shard$terms, terms)[shard$word]
-  document <- rep.int(seq_along(shard$documents), diff(shard$start))
-  word[order(document, word, method = "radix")]
+  word[order(document_of_token(shard), word, method = "radix")]
 }
 
 run_on_shards <- function(id, states, order, model, f, arguments) {
@@ -256,7 +246,9 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
     theta <- average_theta(model, topics, order)
     # the counts are made only if `f` reads them
     of_shard <- function(...) {
-      f(theta$theta, theta$theta_sd, shard_counts(shard, model), ...)
+      f(theta$theta, theta$theta_sd, tokens_matrix(
+        document_of_token(shard), shard$word, shard$documents, model$terms
+      ), ...)
     }
     tryCatch(
       list(do.call(of_shard, arguments, quote = TRUE)),
@@ -271,10 +263,3 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
   unlist(values, recursive = FALSE)
 }
 
-shard_counts <- function(shard, model) {
-  Matrix::sparseMatrix(
-    i = rep.int(seq_along(shard$documents), diff(shard$start)), j = shard$word,
-    x = 1, dims = c(length(shard$documents), length(model$terms)),
-    dimnames = list(shard$documents, model$terms)
-  )
-}

@@ -402,9 +402,7 @@ table_of_list <- function(x, vocabulary, known, arg, call) {
 # Whether terms are numbered from 0, as in the package lda, or from 1, as in
 # stm: the highest number of a term is one less than their count, or the count.
 first_number <- function(x, vocabulary, arg) {
-  numbers <- unlist(lapply(x, function(one) {
-    if (is.numeric(one) && is.matrix(one) && nrow(one) == 2L) one[1L, ]
-  }))
+  numbers <- unlist(lapply(Filter(has_two_rows, x), function(one) one[1L, ]))
   terms <- length(vocabulary)
   too_high <- !is.null(vocabulary) && any(numbers > terms)
   if (length(numbers) == 0L || anyNA(numbers) || min(numbers) < 1 || too_high) {
@@ -431,12 +429,12 @@ first_number <- function(x, vocabulary, arg) {
   0
 }
 
+has_two_rows <- function(x) is.numeric(x) && is.matrix(x) && nrow(x) == 2L
+
 # The form of the packages lda and stm: a document is a matrix of two rows, the
 # numbers of the terms, from 0 (lda) or 1 (stm) on, and their counts.
 table_of_documents <- function(x, vocabulary, arg, call, from = 0) {
-  fine <- vapply(x, function(one) {
-    is.numeric(one) && is.matrix(one) && nrow(one) == 2L
-  }, NA)
+  fine <- vapply(x, has_two_rows, NA)
   if (!all(fine)) {
     bad <- which(!fine)[[1L]]
     given <- describe(x[[bad]])
@@ -500,50 +498,60 @@ name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
     table$terms <- check_vocabulary(vocabulary, table$size[[2L]], arg, call)
   }
   table <- without_empty_term(table, arg)
-  for (side in 1:2) {
-    # new texts may have no word at all
-    bare <- if (side == 1L) {
-      none_ok
-    } else {
-      !is.null(known) && !is.null(table$terms)
-    }
-    if (table$size[[side]] == 0 && !bare) {
-      none <- c("documents", "terms")[[side]]
-      abort_argument(
-        "{.arg {arg}} has no {none}.", call = call, class = "empty"
-      )
-    }
+  # new texts may have no word at all
+  none_ok <- c(none_ok, !is.null(known) && !is.null(table$terms))
+  none <- c("documents", "terms")[table$size == 0 & !none_ok]
+  if (length(none) > 0L) {
+    abort_argument(
+      "{.arg {arg}} has no {none[[1L]]}.", call = call, class = "empty"
+    )
   }
   if (is.null(table$terms)) {
-    if (!is.null(known) && length(known) != table$size[[2L]]) {
-      turned <- isTRUE(mean(table$documents %in% known) > 0.5)
-      abort_argument(
-        c(
-          "{.arg {arg}} must have {length(known)} term{?s} like the fit, not
-           {table$size[[2L]]}.",
-          i = if (turned) {
-            "Its rows have the names of terms. Documents must be rows:
-             {.code t({arg})}."
-          } else {
-            "With names, terms are matched by name."
-          }
-        ),
-        call = call
-      )
-    }
+    check_unnamed_terms(table, known, arg, call)
     table$terms <- as.vector(known) %||%
       as.character(seq_len(table$size[[2L]]))
   }
-  if (anyNA(table$terms)) {
-    at <- which(is.na(table$terms))[[1L]]
+  whose <- if (is.null(vocabulary)) arg else "vocabulary"
+  check_term_names(table$terms, whose, arg, call)
+  table$unnamed <- is.null(table$documents)
+  table$documents <- unique_names(
+    table$documents %||% as.character(seq_len(table$size[[1L]]))
+  )
+  table
+}
+
+# Terms without names are those of the fit.
+check_unnamed_terms <- function(table, known, arg, call) {
+  if (is.null(known) || length(known) == table$size[[2L]]) {
+    return(invisible())
+  }
+  turned <- isTRUE(mean(table$documents %in% known) > 0.5)
+  abort_argument(
+    c(
+      "{.arg {arg}} must have {length(known)} term{?s} like the fit, not
+       {table$size[[2L]]}.",
+      i = if (turned) {
+        "Its rows have the names of terms. Documents must be rows:
+         {.code t({arg})}."
+      } else {
+        "With names, terms are matched by name."
+      }
+    ),
+    call = call
+  )
+}
+
+# whose: the argument that has the names.
+check_term_names <- function(terms, whose, arg, call) {
+  if (anyNA(terms)) {
+    at <- which(is.na(terms))[[1L]]
     abort_argument(
       "The name of term {at} in {.arg {arg}} is missing.",
       call = call, class = "names"
     )
   }
-  twice <- unique(table$terms[duplicated(table$terms)])
+  twice <- terms[duplicated(terms)]
   if (length(twice) > 0L) {
-    whose <- if (is.null(vocabulary)) arg else "vocabulary"
     abort_argument(
       c(
         "Names of terms in {.arg {whose}} must be different: {.val {twice[1]}}
@@ -553,10 +561,12 @@ name_counts <- function(table, vocabulary, known, arg, call, none_ok = FALSE) {
       call = call, class = "names"
     )
   }
-  table$unnamed <- is.null(table$documents)
-  table$documents <- unique_names(
-    table$documents %||% as.character(seq_len(table$size[[1L]]))
-  )
+}
+
+# The table with some of its entries.
+some_counts <- function(table, kept) {
+  entries <- c("document", "term", "count")
+  table[entries] <- lapply(table[entries], `[`, kept)
   table
 }
 
@@ -573,9 +583,7 @@ without_empty_term <- function(table, arg) {
            string and is/are empty strings and are} left out."),
     class = "terms"
   )
-  for (part in c("document", "term", "count")) {
-    table[[part]] <- table[[part]][!none]
-  }
+  table <- some_counts(table, !none)
   known <- seq_along(table$terms)[-empty]
   table$term <- match(table$term, known)
   table$terms <- table$terms[known]
@@ -611,9 +619,8 @@ match_terms <- function(table, known, arg, call) {
   if (lost > 0) {
     say_unknown_terms(table, known, !kept, arg, call)
   }
-  table$document <- table$document[kept]
-  table$term <- to[table$term[kept]]
-  table$count <- table$count[kept]
+  table <- some_counts(table, kept)
+  table$term <- to[table$term]
   table$terms <- as.vector(known)
   table$size[[2L]] <- length(known)
   table
@@ -677,10 +684,7 @@ check_counts <- function(table, arg, call) {
   if (any(wrong)) {
     order <- order(table$document, table$term)
     at <- order[wrong[order]][[1L]]
-    place <- paste0(
-      document_words(table, table$document[[at]]), ", term ",
-      quoted(table$terms[[table$term[[at]]]])
-    )
+    place <- entry_words(table, at)
     found <- count[[at]]
     abort_argument(
       c(
@@ -697,11 +701,16 @@ check_counts <- function(table, arg, call) {
       call = call
     )
   }
-  filled <- count > 0
-  table$document <- table$document[filled]
-  table$term <- table$term[filled]
-  table$count <- count[filled]
-  table
+  table$count <- count
+  some_counts(table, count > 0)
+}
+
+# 'document 3 ("draft.txt"), term "tea"'
+entry_words <- function(table, at) {
+  paste0(
+    document_words(table, table$document[[at]]), ", term ",
+    quoted(table$terms[[table$term[[at]]]])
+  )
 }
 
 document_words <- function(table, d) {
@@ -744,13 +753,16 @@ count_tokens <- function(table, none_ok, arg, call) {
   if (total == 0 && !none_ok) {
     abort_argument("{.arg {arg}} has no words.", call = call, class = "empty")
   }
-  order <- order(table$document, table$term, method = "radix")
-  lengths <- document_lengths(table, order)
+  table <- some_counts(
+    table, order(table$document, table$term, method = "radix")
+  )
+  # how many entries come before each document, and in all
+  entries <- cumsum(c(0, tabulate(table$document, table$size[[1L]])))
   c(
     list(
-      word = rep.int(table$term[order], table$count[order]),
-      start = c(0, cumsum(lengths)), documents = table$documents,
-      terms = table$terms
+      word = rep.int(table$term, table$count),
+      start = c(0, cumsum(table$count))[entries + 1],
+      documents = table$documents, terms = table$terms
     ),
     if (identical(table$from, 1)) list(from = 1)
   )
@@ -786,25 +798,8 @@ largest_count <- function(table) {
   if (length(at) == 0L) {
     return(NULL)
   }
-  place <- paste0(
-    document_words(table, table$document[[at]]), ", term ",
-    quoted(table$terms[[table$term[[at]]]])
-  )
-  paste0("The largest count is ", format_number(table$count[[at]]), ": ", place,
-         ".")
-}
-
-# Tokens of each document.
-document_lengths <- function(table, order) {
-  sums <- numeric(table$size[[1L]])
-  if (length(order) == 0L) {
-    return(sums)
-  }
-  document <- table$document[order]
-  ends <- which(c(document[-1L] != document[-length(document)], TRUE))
-  running <- cumsum(table$count[order])[ends]
-  sums[document[ends]] <- diff(c(0, running))
-  sums
+  paste0("The largest count is ", format_number(table$count[[at]]), ": ",
+         entry_words(table, at), ".")
 }
 
 # Tokens of the fit's documents, or an error that the fit does not hold its
@@ -817,10 +812,11 @@ lda_tokens <- function(fit, arg, call) {
   if (is.null(model$data)) {
     abort_no_data(arg, call)
   }
-  list(
-    word = model$data$word, start = model$data$start,
-    documents = model$documents, terms = model$terms
-  )
+  model_tokens(model)
+}
+
+model_tokens <- function(model) {
+  c(model$data[c("word", "start")], model[c("documents", "terms")])
 }
 
 lda_newdata <- function(fit, newdata, call) {
@@ -836,8 +832,15 @@ lda_newdata <- function(fit, newdata, call) {
 # The terms of a fit as as_counts() takes them.
 known_terms <- function(model) structure(model$terms, from = model$from)
 
-document_lengths_of <- function(tokens) diff(tokens$start)
-
 document_of_token <- function(tokens) {
-  rep.int(seq_along(tokens$documents), document_lengths_of(tokens))
+  lengths <- diff(tokens$start)
+  rep.int(seq_along(lengths), lengths)
+}
+
+# A sparse matrix, documents x terms, of tokens.
+tokens_matrix <- function(document, word, documents, terms) {
+  Matrix::sparseMatrix(
+    i = document, j = word, x = 1, dims = c(length(documents), length(terms)),
+    dimnames = list(documents, terms)
+  )
 }

@@ -50,16 +50,19 @@ lda_data <- function(counts, k, prior, method, keep) {
 
 # c(kind, a, b) as core/lda/lda.h has them.
 lda_prior_numbers <- function(prior) {
-  if (inherits(prior, "uniform_prior")) {
-    return(c(1, prior$lower, prior$upper))
-  }
-  if (inherits(prior, "gamma_prior")) {
-    return(c(2, prior$shape, prior$rate))
-  }
-  c(0, 0, 0)
+  switch(class(prior)[[1L]],
+    uniform_prior = c(1, prior$lower, prior$upper),
+    gamma_prior = c(2, prior$shape, prior$rate),
+    c(0, 0, 0)
+  )
 }
 
 lda_is_sampled <- function(prior) !is.numeric(prior)
+
+# Those of "alpha" and "eta" that are part of a state.
+sampled_names <- function(prior) {
+  Filter(function(name) lda_is_sampled(prior[[name]]), c("alpha", "eta"))
+}
 
 # The names of the topics: those of name_topics(), those of the rows of eta, or
 # their numbers.
@@ -95,9 +98,8 @@ lda_concentration <- function(model, state, name) {
 lda_columns <- function(counts, k, prior, keep) {
   topics <- seq_len(k)
   c(
-    if (lda_is_sampled(prior$alpha)) "alpha",
-    if (lda_is_sampled(prior$eta)) "eta",
-    "log_joint", "log_lik", "n_topics_used", indexed("size", topics),
+    sampled_names(prior), "log_joint", "log_lik", "n_topics_used",
+    indexed("size", topics),
     if ("theta" %in% keep) {
       indexed("theta", seq_along(counts$documents), topics)
     },
@@ -225,11 +227,12 @@ lda_bounds <- c(1e-20, 1e20)
 
 # Fixed concentrations are not part of a state: their values are not used.
 lda_state <- function(model, z, alpha, eta) {
+  # before `alpha` and `eta`, which may be draws
+  topics <- place_topics(model, z)
+  values <- list(alpha = alpha, eta = eta)[sampled_names(model$prior)]
   c(
-    list(sweep = 0), place_topics(model, z),
-    if (lda_is_sampled(model$prior$alpha)) list(alpha = as.double(alpha)),
-    if (lda_is_sampled(model$prior$eta)) list(eta = as.double(eta)),
-    lda_no_averages, lda_no_pivot
+    list(sweep = 0), topics, lapply(values, as.double), lda_no_averages,
+    lda_no_pivot
   )
 }
 
@@ -306,11 +309,7 @@ check_init_concentration <- function(value, prior, arg, call) {
 
 #' @exportS3Method
 model_init_from_state.lda_model <- function(model, state) {
-  c(
-    list(z = lda_topics(state)),
-    if (lda_is_sampled(model$prior$alpha)) list(alpha = state$alpha),
-    if (lda_is_sampled(model$prior$eta)) list(eta = state$eta)
-  )
+  c(list(z = lda_topics(state)), state[sampled_names(model$prior)])
 }
 
 # log_joint, log_lik, the sampled concentrations, and the shares of the largest
@@ -339,15 +338,11 @@ model_inner.lda_model <- function(model) {
 }
 
 lda_headline <- function(counts, k) {
-  size <- c(
-    token_total(counts), length(counts$terms), length(counts$documents)
-  )
-  shown <- format(size, big.mark = ",", trim = TRUE)
-  cli::pluralize(
-    "Topic model: {k} topic{?s}; {shown[1]} ",
-    "token{cli::qty(size[1])}{?s} of {shown[2]} ",
-    "term{cli::qty(size[2])}{?s} in {shown[3]} ",
-    "document{cli::qty(size[3])}{?s}"
+  paste0(
+    "Topic model: ", counted(k, "topic"), "; ",
+    counted_in_digits(token_total(counts), "token"), " of ",
+    counted_in_digits(length(counts$terms), "term"), " in ",
+    counted_in_digits(length(counts$documents), "document")
   )
 }
 
@@ -404,9 +399,12 @@ lda_streamed <- function(model, state, blocks = c("theta", "phi")) {
 
 streamed_theta <- function(model, state) {
   k <- model$k
+  base <- matrix(state$theta_base, 2L)
+  alpha <- lda_base_parts(model$prior$alpha, k)
   theta <- lda_moments(
-    state$theta_sum, state$theta_square, state$theta_base,
-    lda_base_parts(model$prior$alpha, k), k, FALSE, state$kept
+    matrix(state$theta_sum, k) + outer(alpha$first, base[1L, ]),
+    matrix(state$theta_square, k) + outer(alpha$second, base[2L, ]),
+    state$kept
   )
   names <- list(model$documents, as.character(seq_len(k)))
   named <- function(x) `dimnames<-`(t(x), names)
@@ -414,12 +412,15 @@ streamed_theta <- function(model, state) {
 }
 
 streamed_phi <- function(model, state) {
-  terms <- length(model$terms)
+  k <- model$k
+  base <- matrix(state$phi_base, 2L)
+  eta <- lda_base_parts(model$prior$eta, length(model$terms))
+  times <- if (is.matrix(eta$first)) `*` else outer
   phi <- lda_moments(
-    state$phi_sum, state$phi_square, state$phi_base,
-    lda_base_parts(model$prior$eta, terms), model$k, TRUE, state$kept
+    matrix(state$phi_sum, k) + times(base[1L, ], eta$first),
+    matrix(state$phi_square, k) + times(base[2L, ], eta$second), state$kept
   )
-  names <- list(as.character(seq_len(model$k)), model$terms)
+  names <- list(as.character(seq_len(k)), model$terms)
   named <- function(x) `dimnames<-`(x, names)
   list(phi = named(phi$mean), phi_var = named(phi$variance))
 }
@@ -434,21 +435,10 @@ lda_base_parts <- function(prior, size) {
   list(first = value, second = value * (value + 1))
 }
 
-# `sum`, `square`: k rows.  The base belongs to a row (`by_row`) or a column.
-lda_moments <- function(sum, square, base, parts, k, by_row, kept) {
-  base <- matrix(base, 2L)
-  common <- function(part, row) {
-    if (is.matrix(parts[[part]])) {
-      base[row, ] * parts[[part]]
-    } else if (by_row) {
-      outer(base[row, ], parts[[part]])
-    } else {
-      outer(parts[[part]], base[row, ])
-    }
-  }
-  mean <- (matrix(sum, k) + common("first", 1L)) / kept
-  second <- (matrix(square, k) + common("second", 2L)) / kept
-  list(mean = mean, variance = pmax(second - mean^2, 0))
+# sum, square: of `kept` draws.
+lda_moments <- function(sum, square, kept) {
+  mean <- sum / kept
+  list(mean = mean, variance = pmax(square / kept - mean^2, 0))
 }
 
 # ---- New documents ----------------------------------------------------------
@@ -490,13 +480,11 @@ lda_left_to_right <- function(word, start, phi, alpha, particles = 20,
 #' @exportS3Method
 draw_prior.lda_model <- function(model) {
   draw <- function(prior) {
-    if (!lda_is_sampled(prior)) {
-      return(prior)
-    }
-    if (inherits(prior, "uniform_prior")) {
-      return(stats::runif(1, prior$lower, prior$upper))
-    }
-    stats::rgamma(1, prior$shape, prior$rate)
+    switch(class(prior)[[1L]],
+      uniform_prior = stats::runif(1, prior$lower, prior$upper),
+      gamma_prior = stats::rgamma(1, prior$shape, prior$rate),
+      prior
+    )
   }
   alpha <- draw(model$prior$alpha)
   lengths <- diff(model$data$start)
@@ -507,11 +495,24 @@ draw_prior.lda_model <- function(model) {
   lda_state(model, unlist(z), alpha, draw(model$prior$eta))
 }
 
-# Small shapes by their logarithm: G(a) = G(a + 1) U^(1 / a) in distribution.
-draw_dirichlet <- function(a) {
-  x <- log(stats::rgamma(length(a), a + 1)) + log(stats::runif(length(a))) / a
-  x <- exp(x - max(x))
-  x / sum(x)
+draw_dirichlet <- function(a) drop(sim_dirichlet(1L, a))
+
+# n draws of a Dirichlet distribution, in rows.  On the log scale, because a
+# gamma variate of small shape underflows: log G(a) = log G(a + 1) + log(U) / a.
+sim_dirichlet <- function(n, concentration) {
+  m <- length(concentration)
+  a <- rep(concentration, each = n)
+  scale <- log(stats::rgamma(n * m, a + 1))
+  log_u <- log(stats::runif(n * m))
+  logs <- matrix(scale + log_u / a, n, m)
+  largest <- apply(logs, 1L, max)
+  p <- exp(logs - largest)
+  # a so small that all of log(U) / a overflow: the largest of them has all
+  for (row in which(largest == -Inf)) {
+    own <- matrix(log_u, n, m)[row, ] * (min(concentration) / concentration)
+    p[row, ] <- seq_len(m) == which.max(own)
+  }
+  p / rowSums(p)
 }
 
 # Words given z: phi is not part of the state, and is drawn from its prior.
@@ -548,25 +549,21 @@ set_data.lda_model <- function(model, data, call = rlang::caller_env()) {
 # Counts of terms, documents x terms.
 #' @exportS3Method
 shown_data.lda_model <- function(model, data) {
-  document <- rep(seq_along(model$documents), diff(model$data$start))
-  Matrix::sparseMatrix(
-    i = document, j = data, x = 1,
-    dims = c(length(model$documents), length(model$terms)),
-    dimnames = list(model$documents, model$terms)
+  tokens_matrix(
+    document_of_token(model$data), data, model$documents, model$terms
   )
 }
 
-# The concentrations that are sampled, the share of the largest topic, and the
-# shares of pairs of tokens of one document, or one term, that have one topic.
 #' @exportS3Method
 model_outcome.lda_model <- function(model) {
   list(word = model$data$word, start = unique(model$data$start))
 }
 
+# The concentrations that are sampled, the share of the largest topic, and the
+# shares of pairs of tokens of one document, or one term, that have one topic.
 #' @exportS3Method
 model_quantities.lda_model <- function(model, state) {
   z <- lda_topics(state)
-  document <- rep(seq_along(diff(model$data$start)), diff(model$data$start))
   together <- function(by) {
     size <- as.double(tabulate(by))
     count <- as.double(tabulate(by + max(by) * (z - 1L), max(by) * model$k))
@@ -574,7 +571,8 @@ model_quantities.lda_model <- function(model, state) {
   }
   c(
     alpha = if (length(state$alpha) == 1L) state$alpha, eta = state$eta,
-    largest = max(tabulate(z)) / length(z), document = together(document),
+    largest = max(tabulate(z)) / length(z),
+    document = together(document_of_token(model$data)),
     term = together(model$data$word)
   )
 }
@@ -584,8 +582,7 @@ model_quantities.lda_model <- function(model, state) {
 further_quantities.lda_model <- function(model, state) {
   word <- model$data$word
   terms <- length(model$terms)
-  document <- rep(seq_along(diff(model$data$start)), diff(model$data$start))
-  cell <- word + terms * (document - 1L)
+  cell <- word + terms * (document_of_token(model$data) - 1L)
   c(
     repeated = sum(tabulate(word)^2), repeated_within = sum(tabulate(cell)^2)
   )

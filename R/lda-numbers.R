@@ -20,7 +20,8 @@ model_orders.lda_model <- function(model, states) {
   }
   group <- topic_groups(model)
   same_group <- outer(group, group, `==`)
-  topics <- first_topics(states)
+  # of tokens, at the first kept draw of each chain
+  topics <- lapply(states, function(state) lda_unpack(state$pivot))
   chains <- seq_along(topics)
   # shared[[b]][[a]], a < b: tokens by their topics in the chains a and b
   shared <- lapply(chains, function(b) {
@@ -68,11 +69,6 @@ table_of_pairs <- function(a, b, k) {
   matrix(tabulate(a + k * (b - 1L), k * k), k)
 }
 
-# Topics of tokens at the first kept draw of each chain.
-first_topics <- function(states) {
-  lapply(states, function(state) lda_unpack(state$pivot))
-}
-
 #' @exportS3Method
 model_reordered.lda_model <- function(model, draws, order) {
   out <- draws[, lda_columns_in(model, order), drop = FALSE]
@@ -88,16 +84,12 @@ model_reordered.lda_model <- function(model, draws, order) {
 lda_columns_in <- function(model, order) {
   columns <- seq_along(model$columns)
   block <- function(name) which(startsWith(model$columns, paste0(name, "[")))
-  size <- block("size")
-  columns[size] <- size[order]
-  k <- model$k
-  label <- block("label")
-  columns[label] <- label[order]
+  for (name in c("size", "label")) columns[block(name)] <- block(name)[order]
   # theta: documents fastest; phi: topics fastest
   theta <- block("theta")
-  columns[theta] <- matrix(theta, ncol = k)[, order]
+  columns[theta] <- matrix(theta, ncol = model$k)[, order]
   phi <- block("phi")
-  columns[phi] <- matrix(phi, nrow = k)[order, ]
+  columns[phi] <- matrix(phi, nrow = model$k)[order, ]
   columns
 }
 

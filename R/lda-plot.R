@@ -121,14 +121,6 @@ draws_of_shares <- function(fit, chain) {
   unname(all[, indexed("size", seq_len(model$k)), drop = FALSE]) / model$nobs
 }
 
-# The n most probable terms of each topic in one string.
-words_of_topics <- function(estimates, topics, n) {
-  table <- as.data.frame(table_of_terms(estimates, n))
-  vapply(topics, function(t) {
-    paste(table$term[table$topic == t], collapse = " ")
-  }, "")
-}
-
 picture_terms <- function(estimates, topics, n) {
   k <- length(estimates$share)
   table <- terms_shown(estimates, topics, n)
@@ -182,7 +174,7 @@ picture_prevalence <- function(fit, estimates, level, chain) {
       probs = central_tails(level), names = FALSE
     ))
   }
-  terms <- words_of_topics(estimates, shown, 4L)
+  terms <- words_of_topics(table_of_terms(estimates, 4L), shown)
   share <- estimates$share[shown]
   names(share) <- paste(rownames(estimates$phi)[shown], terms)
   rest <- estimates$share[all[-seq_along(shown)]]
@@ -209,7 +201,8 @@ map_shown <- function(estimates, call) {
   data.frame(
     topic = seq_len(k), name = rownames(estimates$phi),
     x = place[, 1L], y = place[, 2L],
-    share = estimates$share, terms = words_of_topics(estimates, seq_len(k), 2L)
+    share = estimates$share,
+    terms = words_of_topics(table_of_terms(estimates, 2L), seq_len(k))
   )
 }
 

@@ -94,38 +94,27 @@ predict.gibbs_lda <- function(object, newdata = NULL,
   sweeps <- check_count(sweeps, max = 1e6)
   classes <- type == "class"
   if (classes) type <- "mean"
+  model <- fit_part(object, "model")
   if (is.null(newdata)) {
-    if (is_in_shards(fit_part(object, "model"))) abort_in_shards(call)
+    if (is_in_shards(model)) abort_in_shards(call)
     inform_of_topics(object, chains)
     out <- fitted_shares(object, chains, type, ndraws, call)
-    if (!classes) {
-      return(out)
-    }
-    out <- largest_shares(out)
-    out[document_lengths_of(fit_part(object, "model")$data) == 0] <- NA
-    return(out)
+    return(if (classes) largest_shares(out, model$data) else out)
   }
   tokens <- lda_newdata(object, newdata, call)
   say_without_terms(tokens)
   inform_of_topics(object, chains)
-  model <- fit_part(object, "model")
-  k <- model$k
   jobs <- fold_in_topics(object, ndraws, call, chains)
-  names <- list(tokens$documents, topic = topic_names(model))
   if (type == "draws") {
     check_result_size(
-      c(ndraws, length(tokens$documents), k), "draws x documents x topics",
-      "{.arg ndraws}", call
+      c(ndraws, length(tokens$documents), model$k),
+      "draws x documents x topics", "{.arg ndraws}", call
     )
     # the draws are divided evenly between the jobs
     turn <- rep_len(seq_along(jobs), ndraws)
-    out <- vapply(turn, function(j) {
+    return(draws_of_theta(turn, tokens$documents, model, function(j) {
       fold_in_once(tokens, jobs[[j]], burnin, 1L)$theta
-    }, matrix(0, length(tokens$documents), k))
-    out <- aperm(array(out, c(length(tokens$documents), k, ndraws)),
-                 c(3L, 1L, 2L))
-    dimnames(out) <- c(list(draw = NULL), names)
-    return(out)
+    }))
   }
   results <- lapply(
     jobs, fold_in_once, tokens = tokens, burnin = burnin, sweeps = sweeps
@@ -135,18 +124,23 @@ predict.gibbs_lda <- function(object, newdata = NULL,
     function(j) pmax(results[[j]]$square - results[[j]]$mean^2, 0)
   )
   out <- pooled[[type]]
-  dimnames(out) <- names
-  if (!classes) {
-    return(out)
-  }
-  class <- largest_shares(out)
-  class[document_lengths_of(tokens) == 0] <- NA
-  class
+  dimnames(out) <- list(tokens$documents, topic = topic_names(model))
+  if (classes) largest_shares(out, tokens) else out
+}
+
+# Draws x documents x topics. draw(s), for each s of `numbers`: documents x
+# topics.
+draws_of_theta <- function(numbers, documents, model, draw) {
+  size <- c(length(documents), model$k)
+  out <- vapply(numbers, draw, matrix(0, size[[1L]], size[[2L]]))
+  out <- aperm(array(out, c(size, length(numbers))), c(3L, 1L, 2L))
+  dimnames(out) <- list(draw = NULL, documents, topic = topic_names(model))
+  out
 }
 
 # New documents of which nothing is known.
 say_without_terms <- function(tokens) {
-  empty <- tokens$documents[document_lengths_of(tokens) == 0]
+  empty <- tokens$documents[diff(tokens$start) == 0]
   if (length(empty) > 0L) {
     shown <- few_words(dQuote(empty, FALSE))
     inform_gibbsite(
@@ -158,10 +152,11 @@ say_without_terms <- function(tokens) {
   }
 }
 
-# The topic with the largest share of each document.
-largest_shares <- function(theta) {
+# The topic with the largest share of each document; NA for one without a word.
+largest_shares <- function(theta, tokens) {
   topics <- colnames(theta)
   largest <- factor(topics[max.col(theta, "first")], topics)
+  largest[diff(tokens$start) == 0] <- NA
   stats::setNames(largest, rownames(theta))
 }
 
@@ -194,11 +189,10 @@ prior_shares <- function(documents, job) {
 
 # A message if the chains found different topics.
 inform_of_topics <- function(fit, chains) {
-  differ <- if (length(chains) > 1L && has_topics(fit)) {
-    fit_part(fit, "model")$k - same_topics(fit)
-  } else {
-    0
+  if (length(chains) == 1L || !has_topics(fit)) {
+    return(invisible())
   }
+  differ <- fit_part(fit, "model")$k - same_topics(fit)
   if (differ > 0) {
     inform_gibbsite(
       c(i = "{differ} topic{?s} {?differs/differ} between chains: their shares
@@ -219,15 +213,9 @@ fitted_shares <- function(fit, chains, type, draws, call) {
   model <- fit_part(fit, "model")
   all <- bind_chains(chain_matrices(fit)[chains])
   rows <- spread_rows(min(draws, nrow(all)), nrow(all), call)
-  out <- vapply(rows, function(s) {
+  draws_of_theta(rows, model$documents, model, function(s) {
     t(block_of_draw(model, all, s, "theta"))
-  }, matrix(0, length(model$documents), model$k))
-  out <- array(out, c(length(model$documents), model$k, length(rows)))
-  out <- aperm(out, c(3L, 1L, 2L))
-  dimnames(out) <- list(
-    draw = NULL, model$documents, topic = topic_names(model)
-  )
-  out
+  })
 }
 
 #' Held-out perplexity
@@ -283,7 +271,7 @@ held_out_perplexity <- function(fit, newdata,
   check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
   check_unlocked(call)
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   method <- check_choice(method, c("completion", "left_to_right"))
   ndraws <- check_count(ndraws)
   burnin <- check_count(burnin, min = 0, max = 1e6)
@@ -370,7 +358,7 @@ score_documents <- function(tokens, jobs, particles) {
   top <- apply(each, 1L, max)
   list(
     log_lik = top + log(rowMeans(exp(each - top))),
-    tokens = document_lengths_of(tokens)
+    tokens = diff(tokens$start)
   )
 }
 
@@ -481,15 +469,13 @@ posterior_predict.gibbs_lda <- function(object, ndraws = NULL, ...) {
 
 # theta: k x D, phi: k x V.
 new_documents <- function(tokens, theta, phi) {
-  lengths <- document_lengths_of(tokens)
-  document <- document_of_token(tokens)
+  lengths <- diff(tokens$start)
   z <- unlist(lapply(seq_along(lengths), function(d) {
     sample.int(nrow(theta), lengths[[d]], replace = TRUE, prob = theta[, d])
   }))
-  word <- draw_words(z, phi)
-  Matrix::sparseMatrix(
-    i = document, j = word, x = 1, dims = c(length(lengths), ncol(phi)),
-    dimnames = list(tokens$documents, tokens$terms)
+  tokens_matrix(
+    document_of_token(tokens), draw_words(z, phi), tokens$documents,
+    tokens$terms
   )
 }
 
@@ -500,7 +486,7 @@ new_documents <- function(tokens, theta, phi) {
 as_topicmodels <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   tokens <- lda_tokens(fit, NULL, call)
   topics <- estimate_topics(fit, chain, c("phi", "theta"), call)
   if (!requireNamespace(topicmodels, quietly = TRUE)) {
@@ -601,11 +587,6 @@ model_fold.lda_model <- function(model, held, by) {
   list(train = train, test = train)
 }
 
-model_tokens <- function(model) {
-  list(word = model$data$word, start = model$data$start,
-       documents = model$documents, terms = model$terms)
-}
-
 some_documents <- function(tokens, which) {
   chosen <- seq_along(tokens$documents)[which]
   list(
@@ -618,7 +599,7 @@ some_documents <- function(tokens, which) {
 #' @exportS3Method
 model_compare_k.lda_model <- function(model, fits, names, settings, call) {
   tokens <- model_tokens(model)
-  few <- few_tokens_note(document_lengths_of(tokens), call)
+  few <- few_tokens_note(diff(tokens$start), call)
   done <- fit_folds(
     fits, length(model$documents), settings, "documents",
     prepare = function(held) split_documents(some_documents(tokens, held)),

@@ -65,7 +65,7 @@ topic_prevalence <- function(fit, formula, data, topics = NULL, ndraws = NULL,
     data = "a data frame with a row for each document"
   )
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   check_kept(fit, "theta", call)
   model <- fit_part(fit, "model")
   level <- check_level(level)

@@ -124,23 +124,22 @@ check_concentration <- function(x, arg, call) {
 #' @export
 format.lda_prior <- function(x, ...) {
   check_made(x, c("alpha", "eta"), "lda_prior()")
-  value <- function(name) {
+  line <- function(name) {
     v <- x[[name]]
-    if (is.matrix(v)) {
-      return(format_eta_matrix(v))
+    sampled <- !is.numeric(v) && !inherits(v, "seeded_topics")
+    shown <- if (is.matrix(v)) {
+      format_eta_matrix(v)
+    } else if (is.numeric(v)) {
+      format_prior_value(v)
+    } else {
+      format(v)
     }
-    if (inherits(v, "seeded_topics")) {
-      return(paste0("  eta   = ", format(v)))
-    }
-    if (!is.numeric(v)) {
-      return(paste0("  ", format(name, width = 5), " ~ ", format(v)))
-    }
-    paste0("  ", format(name, width = 5), " = ", format_prior_value(v))
+    paste0("  ", format(name, width = 5), if (sampled) " ~ " else " = ", shown)
   }
   c(
     "theta_d ~ Dir(alpha)      z_i | theta ~ Categorical(theta_{d(i)})",
     "phi_t   ~ Dir(eta)        w_i | z_i = t ~ Categorical(phi_t)",
-    value("alpha"), value("eta")
+    line("alpha"), line("eta")
   )
 }
 
@@ -148,7 +147,7 @@ format_eta_matrix <- function(eta) {
   size <- paste(dim(eta), collapse = " x ")
   numbers <- paste(format(range(eta), trim = TRUE, digits = 3L),
                    collapse = " to ")
-  paste0("  eta   = matrix, ", size, " (topics x terms), ", numbers)
+  paste0("matrix, ", size, " (topics x terms), ", numbers)
 }
 
 # The prior checked against k topics and the terms, or an error of the user's

@@ -86,12 +86,6 @@ check_keep_in_shards <- function(keep, call) {
 }
 
 #' @exportS3Method
-model_comparable.lda_shards_model <- function(model) {
-  model$corpus <- NULL
-  model
-}
-
-#' @exportS3Method
 model_init_from_state.lda_shards_model <- function(model, state) {
   abort_argument(
     "{.arg inits} cannot be a fit of documents in shards.",
@@ -226,11 +220,8 @@ ask_shards <- function(model, request, threads, last) {
 
 # The sum of two histograms, of which one may end earlier.
 sum_of_unequal <- function(a, b) {
-  long <- if (length(a) > length(b)) a else b
-  short <- if (length(a) > length(b)) b else a
-  own <- seq_along(short)
-  long[own] <- long[own] + short
-  long
+  size <- max(length(a), length(b))
+  c(a, integer(size - length(a))) + c(b, integer(size - length(b)))
 }
 
 # What a shard reads of the model: no eta.

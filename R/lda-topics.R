@@ -1,10 +1,6 @@
 # The topics of a fit: matched between chains, their terms, their coherence, and
 # its summary.
 
-check_lda <- function(fit, arg = "fit", call = rlang::caller_env()) {
-  check_fit_of(fit, "gibbs_lda", arg, call)
-}
-
 # The means and variances of these blocks that each chain has accumulated.
 chain_topics <- function(fit, blocks = "phi", call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
@@ -140,7 +136,7 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' @export
 topic_estimates <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   theta <- if (!is_in_shards(fit_part(fit, "model"))) "theta"
   estimate_topics(fit, chain, c("phi", theta), rlang::current_env())
 }
@@ -185,26 +181,25 @@ pooled_topics <- function(model, blocks, topics, sizes, matching,
 }
 
 average_phi <- function(model, topics, order) {
-  own <- function(part) {
-    function(c) topics[[c]][[part]][order[c, ], , drop = FALSE]
-  }
-  phi <- pool(length(topics), own("phi"), own("phi_var"))
-  names <- list(topic = topic_names(model), model$terms)
-  list(
-    phi = `dimnames<-`(phi$mean, names), phi_sd = `dimnames<-`(phi$sd, names)
+  phi <- pool(
+    length(topics),
+    function(c) topics[[c]]$phi[order[c, ], , drop = FALSE],
+    function(c) topics[[c]]$phi_var[order[c, ], , drop = FALSE]
   )
+  names <- list(topic = topic_names(model), model$terms)
+  phi <- lapply(phi, `dimnames<-`, names)
+  list(phi = phi$mean, phi_sd = phi$sd)
 }
 
 average_theta <- function(model, topics, order) {
-  own <- function(part) {
-    function(c) topics[[c]][[part]][, order[c, ], drop = FALSE]
-  }
-  theta <- pool(length(topics), own("theta"), own("theta_var"))
-  names <- list(model$documents, topic = topic_names(model))
-  list(
-    theta = `dimnames<-`(theta$mean, names),
-    theta_sd = `dimnames<-`(theta$sd, names)
+  theta <- pool(
+    length(topics),
+    function(c) topics[[c]]$theta[, order[c, ], drop = FALSE],
+    function(c) topics[[c]]$theta_var[, order[c, ], drop = FALSE]
   )
+  names <- list(model$documents, topic = topic_names(model))
+  theta <- lapply(theta, `dimnames<-`, names)
+  list(theta = theta$mean, theta_sd = theta$sd)
 }
 
 describe_topics <- function(model, topics, sizes, matching, chain) {
@@ -243,7 +238,7 @@ top_terms <- function(fit, n = 10, chain = NULL,
                       by = c("probability", "lift", "relevance", "frex"),
                       weight = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   n <- check_count(n)
   by <- check_choice(by, c("probability", "lift", "relevance", "frex"))
   if (!is.null(weight) && by %in% c("probability", "lift")) {
@@ -278,6 +273,13 @@ table_of_terms <- function(topics, n, by = "probability", weight = 1) {
     do.call(rbind, rows), class = c("lda_top_terms", "data.frame"),
     chains = nrow(topics$affinity)
   )
+}
+
+# The terms of each topic of such a table in one string.
+words_of_topics <- function(table, topics) {
+  vapply(topics, function(t) {
+    paste(table$term[table$topic == t], collapse = " ")
+  }, "")
 }
 
 # topics x terms: see ?top_terms.
@@ -318,9 +320,7 @@ print.lda_top_terms <- function(x, ...) {
     return(invisible(print(as.data.frame(x), ...)))
   }
   one <- x[!duplicated(x$topic), ]
-  words <- vapply(one$topic, function(t) {
-    paste(x$term[x$topic == t], collapse = " ")
-  }, "")
+  words <- words_of_topics(x, one$topic)
   match <- if (attr(x, "chains") > 1) {
     paste0("  ", formatC(one$affinity, format = "f", digits = 2))
   }
@@ -349,7 +349,7 @@ as.data.frame.lda_top_terms <- function(x, ...) bare_frame(x)
 #' @export
 topic_distances <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   hellinger(estimate_topics(fit, chain)$phi)
 }
 
@@ -448,7 +448,7 @@ alpha_of_draw <- function(model, draws, s) {
 coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   n <- check_count(n, min = 2)
   tokens <- if (is.null(x)) {
     lda_tokens(fit, "x", call)
@@ -506,14 +506,14 @@ coherence_of <- function(together, documents) {
 ldavis_data <- function(fit, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   tokens <- lda_tokens(fit, NULL, call)
   topics <- topic_estimates(fit, chain)
   # LDAvis checks that the sums are one
   list(
     phi = topics$phi / rowSums(topics$phi),
     theta = topics$theta / rowSums(topics$theta),
-    doc.length = document_lengths_of(tokens), vocab = tokens$terms,
+    doc.length = diff(tokens$start), vocab = tokens$terms,
     term.frequency = tabulate(tokens$word, length(tokens$terms))
   )
 }
@@ -551,7 +551,7 @@ name_topics <- function(fit, names) {
     fit = "a fit made by gibbs_lda()", names = "the names of the topics"
   )
   call <- rlang::current_env()
-  check_lda(fit)
+  check_fit_of(fit, "gibbs_lda")
   model <- fit_part(fit, "model")
   model$names <- names_for_topics(model, names, call)
   attr(fit, "model") <- model

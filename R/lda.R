@@ -339,11 +339,9 @@ sim_lda <- function(documents, k, terms, tokens, alpha = 0.1, eta = 0.1) {
   }))
   word <- draw_words(z, phi)
   order <- order(document, word)
-  x <- Matrix::sparseMatrix(
-    i = document, j = word, x = 1, dims = c(documents, terms),
-    dimnames = list(
-      paste0("document", seq_len(documents)), paste0("term", seq_len(terms))
-    )
+  x <- tokens_matrix(
+    document, word, paste0("document", seq_len(documents)),
+    paste0("term", seq_len(terms))
   )
   list(x = x, theta = theta, phi = phi, z = z[order])
 }
@@ -392,22 +390,4 @@ sim_concentration <- function(x, n, arg, call) {
     )
   }
   rep_len(x, n)
-}
-
-# n draws of a Dirichlet distribution, in rows.  On the log scale, because a
-# gamma variate of small shape underflows: log G(a) = log G(a + 1) + log(U) / a.
-sim_dirichlet <- function(n, concentration) {
-  m <- length(concentration)
-  a <- rep(concentration, each = n)
-  scale <- log(stats::rgamma(n * m, a + 1))
-  log_u <- log(stats::runif(n * m))
-  logs <- matrix(scale + log_u / a, n, m)
-  largest <- apply(logs, 1L, max)
-  p <- exp(logs - largest)
-  # a so small that all of log(U) / a overflow: the largest of them has all
-  for (row in which(largest == -Inf)) {
-    own <- matrix(log_u, n, m)[row, ] * (min(concentration) / concentration)
-    p[row, ] <- seq_len(m) == which.max(own)
-  }
-  p / rowSums(p)
 }

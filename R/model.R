@@ -273,7 +273,8 @@ model_prepare <- function(model, running, call) UseMethod("model_prepare")
 model_prepare.default <- function(model, running, call) model
 
 # The model without parts that may differ between equal models, such as the
-# environment of a formula.
+# environment of a formula, and the connection to the processes that hold its
+# data.
 model_comparable <- function(model) UseMethod("model_comparable")
 #' @exportS3Method
 model_comparable.default <- function(model) {
@@ -289,6 +290,7 @@ model_comparable.default <- function(model) {
   if (!is.null(model$frame$model)) {
     attr(model$frame$model, "terms") <- bare(attr(model$frame$model, "terms"))
   }
+  model$corpus <- NULL
   model
 }
 

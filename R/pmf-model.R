@@ -62,16 +62,15 @@ pmf_prior_numbers <- function(prior) {
 model_words.pmf_model <- function(model) paste("rank =", model$rank)
 
 pmf_headline <- function(ratings, rank) {
-  shown <- format(
-    c(sum(ratings$value), length(ratings$value), length(ratings$items),
-      length(ratings$users)),
-    big.mark = ",", scientific = FALSE, trim = TRUE
+  sizes <- format(
+    c(sum(ratings$value), length(ratings$value)), big.mark = ",",
+    scientific = FALSE, trim = TRUE
   )
-  cli::pluralize(
-    "Poisson factorisation of rank {rank}; counts of {shown[1]} in all, ",
-    "{shown[2]} of them positive, of {shown[3]} item",
-    "{cli::qty(length(ratings$items))}{?s} by {shown[4]} user",
-    "{cli::qty(length(ratings$users))}{?s}"
+  paste0(
+    "Poisson factorisation of rank ", rank, "; counts of ", sizes[[1L]],
+    " in all, ", sizes[[2L]], " of them positive, of ",
+    counted_in_digits(length(ratings$items), "item"), " by ",
+    counted_in_digits(length(ratings$users), "user")
   )
 }
 
@@ -297,7 +296,8 @@ further_quantities.pmf_model <- function(model, state) {
 as_user_counts <- function(x, named = list(), data = NULL, arg, call) {
   check_sparse(x, arg, call)
   x <- numbers_of_likes(x)
-  events <- NULL
+  # whether each row counts once
+  events <- FALSE
   if (inherits(x, "formula")) {
     events <- length(x) == 2L
     x <- formula_of_counts(x)
@@ -321,7 +321,9 @@ as_user_counts <- function(x, named = list(), data = NULL, arg, call) {
     }
     named$count <- found[[1L]]
   }
-  check_observed(x, arg, call)
+  if (is.matrix(x) && anyNA(x)) {
+    abort_unobserved(arg, call)
+  }
   ratings <- tryCatch(
     suppressMessages(
       as_ratings(
@@ -331,10 +333,10 @@ as_user_counts <- function(x, named = list(), data = NULL, arg, call) {
     ),
     gibbsite_message_unobserved = function(cnd) abort_unobserved(arg, call)
   )
-  if (isTRUE(events)) {
+  if (events) {
     ratings$names[[3L]] <- "count"
   }
-  positive_counts(ratings, isTRUE(events), arg, call)
+  positive_counts(ratings, events, arg, call)
 }
 
 usual_counts <- c("count", "value", "rating")
@@ -369,12 +371,6 @@ say_events <- function(x, arg) {
   }
 }
 
-check_observed <- function(x, arg, call) {
-  if (is.matrix(x) && anyNA(x)) {
-    abort_unobserved(arg, call)
-  }
-}
-
 abort_unobserved <- function(arg, call) {
   abort_argument(
     c(
@@ -395,7 +391,11 @@ positive_counts <- function(ratings, events, arg, call) {
   if (length(wrong) > 0L || !is.null(ratings$levels)) {
     at <- c(wrong, 1L)[[1L]]
     pair <- pair_words(ratings, at)
-    given <- quoted_level(ratings, at)
+    given <- if (is.null(ratings$levels)) {
+      format(value[[at]], digits = 15)
+    } else {
+      quoted(ratings$levels[[value[[at]]]])
+    }
     abort_argument(
       c(
         "{.arg {arg}} must hold counts, whole numbers from 0 to 1e9: that of
@@ -414,15 +414,6 @@ positive_counts <- function(ratings, events, arg, call) {
   said <- merged_counts(ratings, value > 0, events, arg)
   say_uncounted(said, arg)
   said
-}
-
-quoted_level <- function(ratings, at) {
-  value <- ratings$value[[at]]
-  if (is.null(ratings$levels)) {
-    format(value, digits = 15)
-  } else {
-    quoted(ratings$levels[[value]])
-  }
 }
 
 # The counts of a pair added up.

@@ -265,11 +265,7 @@ fold_in.gibbs_pmf <- function(fit, new_ratings, ndraws = NULL, ...) {
     )
   }
   asked <- pair_columns(new_ratings, model, "new_ratings", call)
-  if (length(asked$user) == 0) {
-    abort_argument(
-      "{.arg new_ratings} has no rows.", call = call, class = "empty"
-    )
-  }
+  check_some_rows(asked$user, "new_ratings", call)
   value <- asked$value %||% rep(1, length(asked$user))
   if (anyNA(value)) {
     abort_unobserved("new_ratings", call)
@@ -279,22 +275,9 @@ fold_in.gibbs_pmf <- function(fit, new_ratings, ndraws = NULL, ...) {
     paste0("new_ratings$", model$names[[3L]]),
     "whole numbers from 0 to 1e9", call
   )
-  item <- known_items(asked$item, value > 0, model, call)
-  users <- index_ids(droplevels_ids(asked$user), "user", "new_ratings", call)
-  say_known_users(users$ids, model, call)
-  seen <- value > 0
-  rated <- list(
-    n = length(users$ids), user = users$code[seen], item = item[seen],
-    value = value[seen]
-  )
+  new <- new_users(asked, value, value > 0, model, call)
   kept <- kept_factors(fit, ndraws, call)
-  structure(
-    list(
-      draws = fold_counts(kept, rated), users = users$ids,
-      ratings = tabulate(rated$user, rated$n), rated = rated, kept = kept
-    ),
-    class = "pmf_fold"
-  )
+  new_fold("pmf_fold", fold_counts(kept, new$rated), new, kept)
 }
 
 # K x users x draws: for each kept draw of the items the last of some sweeps of
@@ -325,10 +308,8 @@ print.pmf_fold <- function(x, ...) {
 # The expected counts of pairs in each draw, for predict_counts().
 fold_expected <- function(fold) {
   function(kept, user, item) {
-    s <- 0
     do.call(rbind, over_draws(kept, function(draw) {
-      s <<- s + 1
-      u <- matrix(fold$draws[, user, s], kept$model$rank)
+      u <- matrix(fold$draws[, user, draw$place], kept$model$rank)
       colSums(u * draw$v[, item, drop = FALSE])
     }))
   }

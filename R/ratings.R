@@ -771,7 +771,7 @@ id_column <- function(x) {
   if (length(found) > 0L && nrow(x) > 1L) found[[1L]]
 }
 
-# Equal ratings: an error (`abort`) or a message, the same for all models.
+# A message where all ratings are equal; an error if `link` needs two.
 say_equal_ratings <- function(ratings, link, call) {
   value <- ratings$value
   if (!all(value == value[[1L]])) {

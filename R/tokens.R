@@ -72,14 +72,6 @@ document_names <- function(x, arg, call) {
 
 # list(document, word) of a list of words.
 listed_tokens <- function(x, arg, call) {
-  check_listed_tokens(x, arg, call)
-  list(
-    document = rep.int(seq_along(x), lengths(x)),
-    word = unlist(x, use.names = FALSE) %||% character()
-  )
-}
-
-check_listed_tokens <- function(x, arg, call) {
   fine <- vapply(x, is_texts, NA)
   if (!all(fine)) {
     bad <- which(!fine)[[1L]]
@@ -118,6 +110,7 @@ check_listed_tokens <- function(x, arg, call) {
       call = call
     )
   }
+  list(document = document, word = word)
 }
 
 # quanteda's tokens: whole numbers that are places in the attribute `types`, and

@@ -132,13 +132,13 @@ test_that("predictions are averaged over every kept draw", {
     )
     bmf_predictor(model, p, pairs$user, pairs$item)
   })
-  predicted <- bmf_predicted(swept$state)
-  expect_identical(predicted$count, 20)
-  expect_equal(predicted$mean, rowMeans(values), tolerance = 1e-12)
+  state <- swept$state
+  expect_identical(state$kept, 20)
+  expect_equal(state$at_mean, rowMeans(values), tolerance = 1e-12)
   expect_equal(
-    predicted$m2, rowSums((values - rowMeans(values))^2), tolerance = 1e-12
+    state$at_m2, rowSums((values - rowMeans(values))^2), tolerance = 1e-12
   )
-  expect_equal(predicted$noise, mean(1 / swept$draws[, "beta"]))
+  expect_equal(state$noise, mean(1 / swept$draws[, "beta"]))
 })
 
 test_that("stored draws are those whose number is a multiple of a power of 2", {
