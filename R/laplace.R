@@ -169,7 +169,7 @@ check_rho <- function(rho, method, call) {
 # user's functions have returned so far, in order, and the generator after the
 # last of them. A continued search replays these values without calling the
 # functions, and so reaches the point where it was interrupted.
-search_model <- function(density, init, method, correct, rho = NULL) {
+search_model <- function(density, init, method, correct, rho) {
   model <- new_model(
     c("laplace_search_model", "unfinished_model"),
     name = "laplace", fit_class = "gibbsite_laplace",
@@ -216,7 +216,7 @@ model_prepare.laplace_search_model <- function(model, running, call) {
   density$record <- new_record(search)
   found <- cut_short(allowInterrupts(with_stream(
     search$stream, {
-      found <- find_mode(density, search$init, search$method, call, search$rho)
+      found <- find_mode(density, search$init, search$method, search$rho, call)
       found$another <- other_density_mode(density, search$init, found, call)
       found
     }, call

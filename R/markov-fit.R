@@ -757,7 +757,7 @@ predict.fit_markov_chain <- function(object, n = 1:10, initial = NULL,
   posterior_shape(model, call)
   n <- check_times(n, list(transition = NULL), call)
   level <- check_level(level)
-  start <- check_initial(initial, model$tuples, "initial", call)
+  start <- check_initial(initial, model$tuples, call)
   if (is.null(start)) {
     if (is.null(model$last)) {
       abort_argument(
@@ -822,7 +822,7 @@ simulate.fit_markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   )
   model <- fit_part(object, "model")
   counts <- posterior_shape(model, call) - model$prior$weight
-  start <- check_initial(initial, model$tuples, "initial", call) %||%
+  start <- check_initial(initial, model$tuples, call) %||%
     rowSums(counts)
   p <- transition_draws(object)
   simulated_columns(nsim, seed, seq_len(n + 1L), function() {

@@ -164,7 +164,7 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
   init <- check_init_point(init, call)
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
-  gradient <- check_gradient_function(gradient, null_ok = TRUE)
+  gradient <- check_gradient_function(gradient)
   proposal <- proposal %||% default_proposal(gradient, log_density)
   plan <- plan_blocks(proposal, blocks, init, names, call)
   check_gradient_used(gradient, plan, call)

@@ -190,7 +190,7 @@ unclassed_sample <- function(x) {
 
 # Matrices of the chains of coda's and posterior's objects, without names of
 # columns if the draws are numbers; NULL for all others.
-plain_chains <- function(draws, call, arg = "draws") {
+plain_chains <- function(draws, call, arg) {
   if (!inherits(draws, c("mcmc.list", "mcmc", "draws", "rvar"))) {
     return(NULL)
   }
@@ -430,20 +430,16 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
       draws = n,
       source = source$words,
       coefficients = if (!is.null(controls)) {
-        control_coefficients(regression, root * values, controls, values)
+        # NA for a control that is a combination of others
+        structure(
+          as.matrix(qr.coef(regression, root * values))[-1L, , drop = FALSE],
+          dimnames = list(colnames(controls), colnames(values))
+        )
       },
       antithetic = antithetic
     ),
     class = "monte_carlo"
   )
-}
-
-# A row a control, a column an estimate; NA for a control that is a combination
-# of others.
-control_coefficients <- function(regression, rooted, controls, values) {
-  all <- as.matrix(qr.coef(regression, rooted))[-1L, , drop = FALSE]
-  dimnames(all) <- list(colnames(controls), colnames(values))
-  all
 }
 
 variances <- function(values, weights) {

@@ -50,7 +50,7 @@ hmc <- function(step = NULL, n_steps = 10, gradient = NULL,
   step <- check_tuned_step(step, tune)
   new_proposal("hmc",
     step = step, n_steps = check_count(n_steps, min = 1, max = 1e6),
-    gradient = check_gradient_function(gradient, null_ok = TRUE),
+    gradient = check_gradient_function(gradient),
     mass = check_mass(mass, "hmc"),
     jitter = check_number(jitter, lower = 0, upper = 1, upper_open = TRUE),
     tune = check_flag(tune), target = check_rate(target)

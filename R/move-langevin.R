@@ -45,7 +45,7 @@ langevin <- function(step = NULL, gradient = NULL, cov = NULL, tune = TRUE,
                      target = 0.574) {
   step <- check_tuned_step(step, tune)
   new_proposal("langevin",
-    step = step, gradient = check_gradient_function(gradient, null_ok = TRUE),
+    step = step, gradient = check_gradient_function(gradient),
     cov = check_spread(cov), tune = check_flag(tune),
     target = check_rate(target)
   )

@@ -117,7 +117,7 @@ nuts <- function(gradient = NULL, mass = c("diagonal", "dense"),
                  max_depth = 10, target = 0.8, ...) {
   check_no_extra(...)
   new_proposal("nuts",
-    gradient = check_gradient_function(gradient, null_ok = TRUE),
+    gradient = check_gradient_function(gradient),
     mass = check_mass(mass, "nuts"),
     max_depth = check_count(max_depth, min = 1, max = 15),
     target = check_rate(target)

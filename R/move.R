@@ -236,9 +236,9 @@ check_approximation <- function(x, arg, call) {
   if (inherits(x, "laplace_model")) x else check_whole_fit(x, arg, call)
 }
 
-check_scale <- function(scale, arg = "scale", call = rlang::caller_env()) {
-  check_numeric_vector(scale,
-    lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+check_scale <- function(scale, call = rlang::caller_env()) {
+  check_numeric_vector(
+    scale, lower = 0, lower_open = TRUE, null_ok = TRUE, call = call
   )
 }
 
@@ -300,15 +300,12 @@ check_tuned_step <- function(step, tune, call = rlang::caller_env()) {
   step
 }
 
-check_gradient_function <- function(gradient, null_ok = FALSE,
-                                    call = rlang::caller_env()) {
-  if (is.null(gradient) && null_ok) {
+check_gradient_function <- function(gradient, call = rlang::caller_env()) {
+  if (is.null(gradient)) {
     return(NULL)
   }
   if (!is.function(gradient) || is_native_density(gradient)) {
-    abort_expected(
-      gradient, "a function of a point", null_ok, "gradient", call
-    )
+    abort_expected(gradient, "a function of a point", TRUE, "gradient", call)
   }
   if (length(argument_list(gradient)) == 0L) {
     abort_argument(
