@@ -2,9 +2,9 @@
 # reads.
 #
 # A move is a plain list of class c("<kind>", "gibbsite_proposal") without a
-# dimension; functions in it are sent with it to other processes. Each kind has
-# its file, R/move-<kind>.R: the constructor and the methods of the generics
-# below. src/core/mh/mh_types.h lists the kinds in C.
+# dimension; functions in it are sent with it to other processes. The kinds are
+# in R/move-*.R, each with its constructor and its methods of the generics below.
+# src/core/mh/mh_types.h lists the kinds in C.
 
 new_proposal <- function(kind, ...) {
   structure(list(...), class = c(kind, "gibbsite_proposal"))
