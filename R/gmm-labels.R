@@ -468,7 +468,7 @@ ordered_labels <- function(model, draws, by, call) {
 
 random_labels <- function(model, draws, call) {
   check_unlocked(call)
-  if (length(unique(model$prior$alpha)) > 1L) {
+  if (!is_exchangeable(model)) {
     abort_argument(
       c(
         paste(

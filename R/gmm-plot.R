@@ -209,12 +209,24 @@ variable_words <- function(fit, j) {
 
 # ---- one variable
 
-# list(p, x, at, band, parts, component, certainty): the density with its band
-# and the part of each component, points x components. Both are means over the
+# list(x, at, band, xlab): the values of a variable, and the density with its
+# band at 400 points.
+density_band <- function(fit, j, level, draws) {
+  model <- fit_part(fit, "model")
+  x <- model$data$x[, j]
+  x <- x[!is.na(x)]
+  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
+  list(
+    x = x, at = at, band = predict_density(model, draws, matrix(at), level, j),
+    xlab = variable_words(fit, j)
+  )
+}
+
+# The same with list(p, ticks, parts, component, certainty): the part of each
+# component, points x components. The density and its parts are means over the
 # same draws: the parts add up to the density.
 density_shown <- function(fit, j, level) {
   model <- fit_part(fit, "model")
-  x <- model$data$x[, j]
   some <- drawn_observations(fit, 2000)
   prob <- component_probabilities(fit, some$x)
   p <- mean_mixture(fit, j, prob)
@@ -223,7 +235,8 @@ density_shown <- function(fit, j, level) {
     is.na(p$colours[order(p$mu[, 1L])]), NA, gibbsite_palette(model$k)
   )
   draws <- some_draws(fit, 1000)
-  at <- seq_range(grDevices::extendrange(x[!is.na(x)], f = 0.1), 400L)
+  band <- density_band(fit, j, level, draws)
+  at <- band$at
   blocks <- marginal_blocks(gmm_blocks(model, draws), j)
   sd <- sqrt(gmm_covariance(blocks, 1L, 1L))
   parts <- vapply(seq_along(p$pi), function(c) {
@@ -234,13 +247,10 @@ density_shown <- function(fit, j, level) {
   }, at)
   component <- max.col(prob, ties.method = "first")
   seen <- !is.na(some$x[, j])
-  list(
-    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at,
-    band = predict_density(model, draws, matrix(at), level, j),
-    parts = parts, component = component[seen],
-    certainty = prob[cbind(seq_along(component), component)][seen],
-    xlab = variable_words(fit, j)
-  )
+  c(band, list(
+    p = p, ticks = some$x[seen, j], parts = parts, component = component[seen],
+    certainty = prob[cbind(seq_along(component), component)][seen]
+  ))
 }
 
 picture_density <- function(fit, j, level) {
@@ -263,7 +273,7 @@ picture_density <- function(fit, j, level) {
   )
 }
 
-# A histogram, and the density with its band: list(x, at, band, xlab).
+# A histogram, and the density with its band, of density_band().
 density_picture <- function(shown, level, layers, key) {
   bars <- graphics::hist(
     shown$x, breaks = max(10, min(60, ceiling(2 * sqrt(length(shown$x))))),
@@ -549,7 +559,9 @@ picture_gmm_unknown <- function(fit, type, level, variables, call, ...) {
   }
   shown <- plotted_variables(fit_part(fit, "model"), variables, call)
   if (length(shown) == 1L) {
-    shown <- unknown_density_shown(fit, shown, level, call)
+    draws <- component_draws(fit, call)
+    draws <- draws[evenly(nrow(draws), 1000), , drop = FALSE]
+    shown <- density_band(fit, shown, level, draws)
     ticks <- data.frame(x = shown$x[evenly(length(shown$x), 2000)])
     density_picture(
       shown, level, list(picture_layer("rug", ticks, "observation")), NULL
@@ -582,19 +594,6 @@ picture_sizes <- function(fit) {
       plot_key("prior of components", pch = 19)
     ), x = picture_axis("number", at = table$k),
     y = picture_axis("probability", floor = TRUE)
-  )
-}
-
-unknown_density_shown <- function(fit, j, level, call) {
-  model <- fit_part(fit, "model")
-  draws <- component_draws(fit, call)
-  draws <- draws[evenly(nrow(draws), 1000), , drop = FALSE]
-  x <- model$data$x[, j]
-  x <- x[!is.na(x)]
-  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
-  list(
-    x = x, at = at, xlab = variable_words(fit, j),
-    band = predict_density(model, draws, matrix(at), level, j)
   )
 }
 
