@@ -445,7 +445,7 @@ as.matrix.markov_chain <- function(x, ...) {
   dense_transition(check_chain(x, call)$transition, 1, call)
 }
 
-# Finite Markov chains: which states reach each other.
+# ---- Which states reach each other -------------------------------------------
 
 #' Classes, periods and reversibility of a Markov chain
 #'

@@ -402,9 +402,6 @@ reaches <- function(before, to, never) {
 
 # ---- First passages, absorption and autocorrelation --------------------------
 
-# Finite Markov chains: fundamental matrices, first passages, absorption, and
-# autocorrelation times.
-
 #' First passages, absorption and visits of a Markov chain
 #'
 #' A state is transient if the chain leaves it for ever with probability 1, as
