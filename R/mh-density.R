@@ -158,8 +158,6 @@ abort_zero_density <- function(model, point, arg, call) {
 
 # ---- Where the gradient comes from -------------------------------------------
 
-# Where the gradient of the log density of mh_sample() comes from.
-
 # The gradient of a model: NULL, a function, or a word for where it is: "native"
 # (with the compiled density), "value" (an attribute of the density's value) or
 # "differences".

@@ -260,13 +260,9 @@ model_renew.mh_model <- function(model) {
 
 #' @exportS3Method
 model_check_init.mh_model <- function(model, init, where, call) {
-  if (is_laplace_fit(init)) {
-    check_approximation(init, where, call)
-    init <- approximation_mean(init)
-  }
-  d <- model$spec$d
-  init <- check_numeric_vector(init,
-    length = d, length_why = "like `init`", arg = where, call = call
+  init <- check_numeric_vector(
+    mode_or_point(init, where, call), length = model$spec$d,
+    length_why = "like `init`", arg = where, call = call
   )
   given <- names(init)
   if (!is.null(given) && !is.null(model$user_names)) {

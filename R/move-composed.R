@@ -1,5 +1,6 @@
-# Moves that are made of other moves: delayed_rejection(), mixture_proposal() and
-# tempered(). src/core/mh/mh_delayed.c, mh_mixture.c and mh_tempered.h move them.
+# Moves that are made of other moves: delayed_rejection(), mixture_proposal()
+# and tempered(). src/core/mh/mh_delayed.c, mh_mixture.c and mh_tempered.h move
+# them.
 
 # ---- delayed_rejection(): a second proposal after a rejected one -------------
 

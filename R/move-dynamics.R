@@ -1,6 +1,6 @@
 # Hamiltonian dynamics: nuts() and hmc(), what they share, and what is known of
-# their transitions. src/core/mh/mh_trajectory.h, mh_nuts.c and mh_hmc.c have the
-# mathematics.
+# their transitions. src/core/mh/mh_trajectory.h, mh_nuts.c and mh_hmc.c have
+# the mathematics.
 
 # Numbers in the place of `mass` are probably starting values for mh_sample().
 check_mass <- function(mass, name, call = rlang::caller_env()) {

@@ -231,11 +231,8 @@ independence <- function(mean, cov = NULL, df = 5) {
   check_needed(mean = "the centre of the proposal")
   call <- rlang::current_env()
   borrowed <- is_laplace_fit(mean) || is_laplace_fit(cov)
-  if (is_laplace_fit(mean)) {
-    check_approximation(mean, "mean", call)
-    cov <- cov %||% mean
-    mean <- approximation_mean(mean)
-  }
+  if (is_laplace_fit(mean)) cov <- cov %||% mean
+  mean <- mode_or_point(mean, "mean", call)
   if (is.null(cov)) {
     abort_argument("{.arg cov} is needed: the covariance of the proposal.")
   }

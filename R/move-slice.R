@@ -79,10 +79,7 @@ elliptical_slice <- function(prior_cov, prior_mean = 0) {
     prior_cov <- prior_mean
   }
   borrowed <- is_laplace_fit(prior_mean) || is_laplace_fit(prior_cov)
-  if (is_laplace_fit(prior_mean)) {
-    check_approximation(prior_mean, "prior_mean", call)
-    prior_mean <- approximation_mean(prior_mean)
-  }
+  prior_mean <- mode_or_point(prior_mean, "prior_mean", call)
   prior_cov <- check_prior_cov(prior_cov, call)
   d <- if (is.matrix(prior_cov)) nrow(prior_cov) else length(prior_cov)
   prior_mean <- check_numeric_vector(prior_mean,

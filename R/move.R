@@ -3,8 +3,8 @@
 #
 # A move is a plain list of class c("<kind>", "gibbsite_proposal") without a
 # dimension; functions in it are sent with it to other processes. The kinds are
-# in R/move-*.R, each with its constructor and its methods of the generics below.
-# src/core/mh/mh_types.h lists the kinds in C.
+# in R/move-*.R, each with its constructor and its methods of the generics
+# below. src/core/mh/mh_types.h lists the kinds in C.
 
 new_proposal <- function(kind, ...) {
   structure(list(...), class = c(kind, "gibbsite_proposal"))
@@ -229,9 +229,6 @@ proposal_gradients <- function(proposal) {
 
 # ---- Arguments that moves share ----------------------------------------------
 
-# Arguments that moves share: scales, covariances, rates and gradients, and what
-# they are for the coordinates of a block.
-
 check_approximation <- function(x, arg, call) {
   if (inherits(x, "laplace_model")) x else check_whole_fit(x, arg, call)
 }
@@ -274,9 +271,16 @@ is_laplace_fit <- function(x) {
   inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
-# The names of an approximation are used only if they are those of the
-# coordinates, in any order: the user did not choose them.
-approximation_mean <- function(fit) stats::coef(fit)
+# A point, or the mode of a Laplace approximation in its place. The names of an
+# approximation are used only if they are those of the coordinates, in any
+# order: the user did not choose them.
+mode_or_point <- function(x, arg, call) {
+  if (!is_laplace_fit(x)) {
+    return(x)
+  }
+  check_approximation(x, arg, call)
+  stats::coef(x)
+}
 
 approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))
 
