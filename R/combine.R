@@ -186,81 +186,75 @@ united_chains <- function(model, chains) {
 
 # An error for the first difference between runs that must agree.
 check_same_runs <- function(fits, call) {
-  bare <- function(fit) {
-    model <- model_comparable(fit_part(fit, "model"))
-    running <- fit_part(fit, "running")
-    list(
-      "the function that made them" = class(fit)[1],
-      "the formula" = if (is_regression(fit)) formula_words(fit),
-      "the number of observations" = as.numeric(model$nobs),
-      "the model" = model[
-        setdiff(
-          names(model),
-          c("data", "data_hash", "prior", "columns", "frame", "names",
-            "nobs", "reference")
-        )
-      ],
-      "the stored quantities" = model$columns,
-      "the prior" = model$prior,
-      "the data" = model$data_hash,
-      "`burnin`" = as.numeric(running$burnin),
-      "`thin`" = c(as.numeric(running$thin), stride_in(running)),
-      "the number of draws" = as.numeric(running$draws),
-      "`keep`" = running$keep,
-      "the kind of generator" = running$rng_kind
+  first <- run_parts(fits[[1L]])
+  for (k in seq_along(fits)[-1L]) {
+    other <- run_parts(fits[[k]])
+    same <- mapply(
+      identical, first, other, MoreArgs = list(ignore.environment = TRUE)
     )
+    if (!all(same)) abort_different_runs(fits, k, first, other, same, call)
   }
-  alike <- function(a, b) {
-    mapply(identical, a, b, MoreArgs = list(ignore.environment = TRUE))
+}
+
+# In the order in which a difference is named.
+run_parts <- function(fit) {
+  model <- model_comparable(fit_part(fit, "model"))
+  running <- fit_part(fit, "running")
+  list(
+    "the function that made them" = class(fit)[1],
+    "the formula" = if (is_regression(fit)) formula_words(fit),
+    "the number of observations" = as.numeric(model$nobs),
+    "the model" = model[setdiff(names(model), c(
+      "data", "data_hash", "prior", "columns", "frame", "names", "nobs",
+      "reference"
+    ))],
+    "the stored quantities" = model$columns,
+    "the prior" = model$prior,
+    "the data" = model$data_hash,
+    "`burnin`" = as.numeric(running$burnin),
+    "`thin`" = c(as.numeric(running$thin), stride_in(running)),
+    "the number of draws" = as.numeric(running$draws),
+    "`keep`" = running$keep,
+    "the kind of generator" = running$rng_kind
+  )
+}
+
+# first, other: run_parts() of the fits 1 and k; same: which of them agree.
+abort_different_runs <- function(fits, k, first, other, same, call) {
+  what <- names(first)[!same][[1L]]
+  if (what == "the data") {
+    check_same_hash(c(first[[what]], other[[what]]), call)
   }
-  first <- bare(fits[[1]])
-  for (k in seq_along(fits)[-1]) {
-    other <- bare(fits[[k]])
-    same <- alike(first, other)
-    if (!all(same)) {
-      what <- names(first)[!same][1]
-      if (what == "the data") {
-        check_same_hash(c(first[[what]], other[[what]]), call)
-      }
-      given <- differing_arguments(fits[[1L]], fits[[k]])
-      said <- sprintf(
-        "%s in fit 1, %s in fit %d.", given[[1L]], given[[2L]], k
-      )
-      if (length(said) == 0L || what == "the function that made them") {
-        said <- differing_words(first[[what]], other[[what]], what, k)
-      }
-      # what is computed from the prior or the data differs
-      if (what == "the model" && length(said) == 0L && !same[["the data"]]) {
-        what <- if (same_observations(fits[[1L]], fits[[k]])) {
-          "the prior"
-        } else {
-          "the data"
-        }
-        said <- differing_words(first[[what]], other[[what]], what, k)
-      }
-      imputed <- inherits(fits[[1L]], imputed_kinds) &&
-        !identical(first[["the data"]], other[["the data"]]) &&
-        class(fits[[1L]])[[1L]] == class(fits[[k]])[[1L]] &&
-        !same_observations(fits[[1L]], fits[[k]])
-      abort_argument(
-        c("Fits 1 and {k} cannot be united: they differ in {what}.",
-          bullets_of("said", said),
-          i = if (imputed) {
-            "Fits of several completed data sets are combined with
-             {.code data = \"imputed\"}."
-          },
-          i = switch(what,
-            "the number of draws" =
-              "Bring them to one length with {.fn extend} first.",
-            "`thin`" = ,
-            "`burnin`" = "Give {.arg draws}, {.arg burnin} and {.arg thin} in
-              both calls: without {.arg draws} a run may add burn-in, and keep
-              fewer draws (see {.fn until})."
-          )),
-        call = call
-      )
-    }
+  same_rows <- same_observations(fits[[1L]], fits[[k]])
+  given <- differing_arguments(fits[[1L]], fits[[k]])
+  said <- sprintf("%s in fit 1, %s in fit %d.", given[[1L]], given[[2L]], k)
+  if (length(said) == 0L || what == "the function that made them") {
+    said <- differing_words(first[[what]], other[[what]], what, k)
   }
+  # what is computed from the prior or the data differs
+  if (what == "the model" && length(said) == 0L && !same[["the data"]]) {
+    what <- if (same_rows) "the prior" else "the data"
+    said <- differing_words(first[[what]], other[[what]], what, k)
+  }
+  imputed <- inherits(fits[[1L]], imputed_kinds) && !same[["the data"]] &&
+    same[["the function that made them"]] && !same_rows
+  abort_argument(
+    c("Fits 1 and {k} cannot be united: they differ in {what}.",
+      bullets_of("said", said),
+      i = if (imputed) {
+        "Fits of several completed data sets are combined with
+         {.code data = \"imputed\"}."
+      },
+      i = switch(what,
+        "the number of draws" =
+          "Bring them to one length with {.fn extend} first.",
+        "`thin`" = ,
+        "`burnin`" = "Give {.arg draws}, {.arg burnin} and {.arg thin} in both
+          calls: without {.arg draws} a run may add burn-in, and keep fewer
+          draws (see {.fn until})."
+      )),
+    call = call
+  )
 }
 
 # Whether two fits hold the same observations.

@@ -182,7 +182,7 @@ units_at <- function(density, theta, call) {
 # list(map, factor, value, iterations): the mode, L where L L' is the negative
 # Hessian there, the log density, and the number of steps; of gradient ascent
 # also `path`, with a row for each point, and `trace`, their log densities.
-find_mode <- function(density, init, method, call, rho = NULL) {
+find_mode <- function(density, init, method, rho, call) {
   theta <- as.double(init)
   value <- density_value(density, theta, call)
   if (value == -Inf) {
@@ -198,7 +198,7 @@ find_mode <- function(density, init, method, call, rho = NULL) {
     return(c(polish_mode(density, at, call), at[c("path", "trace")]))
   }
   onwards <- function(cnd) {
-    at <- climb_by_search(density, theta, value, call)
+    at <- climb_by_search(density, theta, call)
     if (is.null(at)) rlang::cnd_signal(cnd)
     polish_mode(density, at, call)
   }
@@ -214,7 +214,7 @@ find_mode <- function(density, init, method, call, rho = NULL) {
 # The search of mh_sample(), where the other one ends at no peak, as at an edge
 # of the density. NULL if it finds none. As there, NaN and errors on the way are
 # zero density.
-climb_by_search <- function(density, theta, value, call) {
+climb_by_search <- function(density, theta, call) {
   height <- density_or_zero(density, call)
   seen <- count_evaluations(height, NULL, search_bound(length(theta)))
   found <- tryCatch(

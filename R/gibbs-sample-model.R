@@ -443,9 +443,7 @@ summary.gibbs_sample_map <- function(object, ...) {
   table
 }
 
-# ---- Arguments ---------------------------------------------------------------
-
-# Arguments of gibbs_sample(): checks of conditionals and starting values.
+# ---- Checks of conditionals and starting values ------------------------------
 
 check_conditionals <- function(conditionals, method, call) {
   if (!is.list(conditionals) || is.object(conditionals) ||

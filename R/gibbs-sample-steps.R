@@ -73,35 +73,7 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
       call = call
     )
   }
-  if (has_trait(proposal, "dynamics")) {
-    abort_argument(
-      c(
-        "{.fn {class(proposal)[1]}} is not available in {.fn mh_step}.",
-        i = "The density of the block changes with the rest of the state: use
-             {.fn langevin}, or give all parameters to {.fn mh_sample}."
-      ),
-      call = call
-    )
-  }
-  if (has_trait(proposal, "replicas")) {
-    abort_argument(
-      c(
-        "{.fn tempered} is not available in {.fn mh_step}.",
-        i = "It must move all parameters: use {.fn mh_sample}."
-      ),
-      call = call
-    )
-  }
-  if (any_trait(proposal, "mode")) {
-    abort_argument(
-      c(
-        "{.code cov = \"laplace\"} is not available in {.fn mh_step}.",
-        i = "The rest of the state changes, and the mode with it: use
-             {.fn adaptive}."
-      ),
-      call = call
-    )
-  }
+  check_step_proposal(proposal, call)
   steps <- check_count(steps, max = 1e6, call = call)
   structure(
     list(
@@ -110,6 +82,34 @@ mh_step <- function(log_density, proposal = adaptive(), steps = 1) {
     ),
     class = "gibbsite_mh_step"
   )
+}
+
+check_step_proposal <- function(proposal, call) {
+  refuse <- function(what, hint) {
+    abort_argument(
+      c(paste(what, "is not available in {.fn mh_step}."), i = hint),
+      call = call
+    )
+  }
+  if (has_trait(proposal, "dynamics")) {
+    refuse(
+      "{.fn {class(proposal)[1]}}",
+      "The density of the block changes with the rest of the state: use
+       {.fn langevin}, or give all parameters to {.fn mh_sample}."
+    )
+  }
+  if (has_trait(proposal, "replicas")) {
+    refuse(
+      "{.fn tempered}", "It must move all parameters: use {.fn mh_sample}."
+    )
+  }
+  if (any_trait(proposal, "mode")) {
+    refuse(
+      "{.code cov = \"laplace\"}",
+      "The rest of the state changes, and the mode with it: use
+       {.fn adaptive}."
+    )
+  }
 }
 
 step_gradient <- function(proposal, call) {
@@ -203,10 +203,10 @@ begin_to_learn <- function(model, values, block, x, compiled) {
   check_step_start(model, values, block)
   look <- any_trait(proposal, "scale")
   scale <- if (look) reach(density, x) else rep(1, length(x))
-  move_memory(
-    proposal, compiled, x, scale,
-    factor_to_begin_with(proposal, density, x, seq_along(x), scale)
-  )
+  factor <- if (any_trait(proposal, "covariance")) {
+    curvature_factor(density, x, seq_along(x), scale)
+  }
+  move_memory(proposal, compiled, x, scale, factor)
 }
 
 check_step_start <- function(model, values, block) {

@@ -86,3 +86,73 @@ gmm_covariance <- function(blocks, i, j) {
     shared = blocks$sigma[, rep(i + d * (j - 1L), k), drop = FALSE]
   )
 }
+
+# Draws of the mean of variable j in each component: draws x k.
+gmm_mean <- function(blocks, j) {
+  blocks$mu[, (j - 1L) * blocks$k + seq_len(blocks$k), drop = FALSE]
+}
+
+# pi, mu (k x d) and Sigma (k x d x d) of blocks of one draw.
+parameters_of_blocks <- function(blocks) {
+  k <- blocks$k
+  d <- blocks$d
+  sigma <- array(0, c(k, d, d))
+  for (i in seq_len(d)) {
+    for (j in seq_len(d)) {
+      sigma[, i, j] <- gmm_covariance(blocks, i, j)
+    }
+  }
+  list(pi = as.vector(blocks$pi), mu = matrix(blocks$mu, k, d), Sigma = sigma)
+}
+
+# ---- Draws of a fixed or an unknown number of components ---------------------
+
+# Whether the number of components is an unknown of a mixture.
+draws_k <- function(model) "k" %in% model$columns
+
+# The number of components of each draw.
+drawn_k <- function(model, draws) {
+  if (draws_k(model)) draws[, "k"] else rep(model$k, nrow(draws))
+}
+
+# The draws of the components as a mixture of the largest number has them: those
+# beyond the k-th have the weight 0.
+component_blocks <- function(model, draws) {
+  columns <- in_blocks(model$columns, c("pi", "mu", "Sigma", "sigma2"))
+  gmm_blocks(model, draws[, match(columns, model$columns), drop = FALSE])
+}
+
+# The blocks of some draws, which have k components.
+present_blocks <- function(model, blocks, rows, k) {
+  present <- function(m) {
+    groups <- ncol(m) / model$k
+    m[rows, as.vector(outer(seq_len(k), (seq_len(groups) - 1L) * model$k, "+")),
+      drop = FALSE]
+  }
+  shared <- model$covariance == "shared"
+  list(
+    k = k, d = blocks$d, covariance = blocks$covariance,
+    pi = present(blocks$pi), mu = present(blocks$mu),
+    sigma = if (shared) {
+      blocks$sigma[rows, , drop = FALSE]
+    } else {
+      present(blocks$sigma)
+    }
+  )
+}
+
+# log sum_c pi_c N(x_i | mu_c, Sigma_c), draws x observations: draws with the
+# same number of components are evaluated together. `seen`: the variables in x.
+mixture_log_density <- function(model, draws, x,
+                                seen = seq_along(model$variables)) {
+  blocks <- component_blocks(model, draws)
+  out <- matrix(0, nrow(draws), nrow(x))
+  k <- drawn_k(model, draws)
+  for (rows in split(seq_len(nrow(draws)), k)) {
+    part <- present_blocks(model, blocks, rows, k[[rows[[1L]]]])
+    out[rows, ] <- evaluate_observed(
+      marginal_blocks(part, seen), x, density = TRUE
+    )$log_density
+  }
+  out
+}

@@ -88,9 +88,8 @@ gmm_ratios <- function(model, before, kept) {
 
 # The draws of all chains, or `most` of them, as many from each chain.
 spaced_rows <- function(chains, most) {
-  size <- min(nrow(chains[[1L]]), ceiling(most / length(chains)))
   do.call(rbind, lapply(chains, function(x) {
-    x[round(seq(1, nrow(x), length.out = size)), , drop = FALSE]
+    x[evenly(nrow(x), ceiling(most / length(chains))), , drop = FALSE]
   }))
 }
 
@@ -321,7 +320,7 @@ mixture_kernel <- function(model, blocks) {
   k <- model$k
   prior <- model$prior
   q0 <- chol2inv(chol(prior$v0))
-  at <- parameters_of_row(blocks, 1L)
+  at <- parameters_of_blocks(blocks)
   mu <- at$mu
   sigma <- lapply(seq_len(k), function(c) matrix(at$Sigma[c, , ], blocks$d))
   filled <- draw_allocations(model, blocks, mu, sigma)

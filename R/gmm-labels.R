@@ -20,8 +20,7 @@ model_prepare.gmm_model <- function(model, running, call) {
   if (!is_numbered(model) && model$k > 1L && is_exchangeable(model)) {
     numbered <- cut_short(allowInterrupts(with_pivot(model, call)))
     if (is.null(numbered)) {
-      class(model) <- union(class(model), "unfinished_model")
-      return(model)
+      return(unfinished(model))
     }
     model <- numbered
   }
@@ -426,9 +425,6 @@ check_gmm <- function(fit, call = rlang::caller_env()) {
   check_fit_of(fit, "gibbs_gmm", call = call)
 }
 
-# Whether the number of components is an unknown of a mixture.
-draws_k <- function(model) "k" %in% model$columns
-
 # With an unknown number of components, their numbers differ between draws.
 check_fixed_k <- function(model, what, call) {
   if (draws_k(model)) {
@@ -465,15 +461,14 @@ ordered_labels <- function(model, draws, by, call) {
       call = call
     )
   }
-  k <- model$k
-  mu <- gmm_blocks(model, draws)$mu[, (j - 1L) * k + seq_len(k), drop = FALSE]
-  matrix(t(apply(mu, 1L, rank, ties.method = "first")), nrow(draws), k) |>
+  mu <- gmm_mean(gmm_blocks(model, draws), j)
+  matrix(t(apply(mu, 1L, rank, ties.method = "first")), nrow(draws), model$k) |>
     as_integer_matrix()
 }
 
 random_labels <- function(model, draws, call) {
   check_unlocked(call)
-  if (length(unique(model$prior$alpha)) > 1L) {
+  if (!is_exchangeable(model)) {
     abort_argument(
       c(
         paste(

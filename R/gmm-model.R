@@ -398,15 +398,14 @@ model_invariants.gmm_model <- function(model, draws) {
     weight <- matrix(sorted, nrow(draws), k, byrow = TRUE)
   }
   mean <- vapply(seq_len(d), function(j) {
-    rowSums(b$pi * b$mu[, (j - 1L) * k + seq_len(k), drop = FALSE])
+    rowSums(b$pi * gmm_mean(b, j))
   }, numeric(nrow(draws)))
   mean <- matrix(mean, nrow(draws), d)
   pairs <- which(lower.tri(diag(d), diag = TRUE), arr.ind = TRUE)
   covariance <- apply(pairs, 1L, function(pair) {
     i <- pair[[1L]]
     j <- pair[[2L]]
-    of <- function(column) b$mu[, (column - 1L) * k + seq_len(k), drop = FALSE]
-    second <- gmm_covariance(b, i, j) + of(i) * of(j)
+    second <- gmm_covariance(b, i, j) + gmm_mean(b, i) * gmm_mean(b, j)
     rowSums(b$pi * second) - mean[, i] * mean[, j]
   })
   covariance <- matrix(covariance, nrow(draws), nrow(pairs))
@@ -449,8 +448,7 @@ points_together <- function(points, b) {
   for (i in seq_len(nrow(points))) {
     value <- log(b$pi)
     for (j in seq_len(ncol(points))) {
-      mu <- b$mu[, (j - 1L) * b$k + seq_len(b$k), drop = FALSE]
-      value <- value - (points[i, j] - mu)^2 / (2 * variance[[j]]) -
+      value <- value - (points[i, j] - gmm_mean(b, j))^2 / (2 * variance[[j]]) -
         log(variance[[j]]) / 2
     }
     value[b$pi == 0] <- -Inf

@@ -179,7 +179,7 @@ best_partition <- function(problem) {
 
 # One cluster, the three best of at most 50 draws, and cuts of a tree.
 partition_starts <- function(problem) {
-  some <- unique(round(seq(1, problem$draws, length.out = 50)))
+  some <- evenly(problem$draws, 50)
   values <- vapply(some, function(s) {
     expected_loss(problem, partition_state(problem, problem$z[s, ]))
   }, 0)
@@ -280,4 +280,73 @@ join_clusters <- function(problem, state) {
     }
     state$cluster[state$cluster == pairs[2L, best]] <- pairs[1L, best]
   }
+}
+
+# ---- Observations that are together ------------------------------------------
+
+#' @rdname coclustering
+#' @export
+plot.gmm_coclustering <- function(x, ...) {
+  check_no_more(...)
+  draw_base(picture_together(x, rlang::current_env()))
+  invisible(x)
+}
+
+#' @rdname coclustering
+#' @exportS3Method ggplot2::autoplot
+autoplot.gmm_coclustering <- function(object, ...) {
+  check_no_more(...)
+  draw_ggplot(picture_together(object, rlang::current_env(), "object"))
+}
+
+# The table has a row for each pair: x, y (places in the order of the clusters),
+# share. Of many observations evenly spaced ones are drawn.
+picture_together <- function(x, call, arg = "x", most = 200L) {
+  if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) == 0L ||
+        anyNA(x) || min(x) < 0 || max(x) > 1) {
+    abort_argument("{.arg {arg}} must be the value of {.fn coclustering}.",
+                   call = call)
+  }
+  x <- unname(unclass(x))
+  n <- nrow(x)
+  order <- if (n > 1L) {
+    stats::hclust(stats::as.dist(1 - x), "average")$order
+  } else {
+    1L
+  }
+  at <- evenly(n, most)
+  order <- order[at]
+  table <- data.frame(
+    x = rep(at, length(at)), y = rep(at, each = length(at)),
+    share = as.vector(x[order, order])
+  )
+  # halfway to the neighbours that are drawn
+  edges <- c(0.5, at[-1L] / 2 + at[-length(at)] / 2, n + 0.5)
+  cells <- table[table$share > 0.005, ]
+  column <- match(cells$x, at)
+  row <- match(cells$y, at)
+  colour <- gibbsite_palette(1L)
+  steps <- c(0.25, 0.5, 0.75, 1)
+  picture(
+    table, list(picture_layer("rect", data.frame(
+      xmin = edges[column], xmax = edges[column + 1L], ymin = edges[row],
+      ymax = edges[row + 1L]
+    ), "cell", cells$share)), rbind(
+      plot_key(percent(steps), NA, fill = vapply(
+        steps, pale, "", colour = colour
+      )),
+      plot_key("cell", NA, fill = colour, shown = FALSE)
+    ), x = picture_axis("observation, in the order of clusters"),
+    y = picture_axis("observation, in the order of clusters"),
+    note = c(
+      "how often two observations are in one component",
+      if (length(at) < n) paste(length(at), "of", digits(n), "are drawn")
+    ), square = TRUE
+  )
+}
+
+#' @export
+print.gmm_coclustering <- function(x, ...) {
+  print(unclass(x), ...)
+  invisible(x)
 }

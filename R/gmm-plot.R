@@ -68,6 +68,9 @@ autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
 
 picture_gmm <- function(fit, type, level, variables, call, ...) {
   model <- fit_part(fit, "model")
+  if (draws_k(model)) {
+    return(picture_gmm_unknown(fit, type, level, variables, call, ...))
+  }
   chains <- c("trace", "density")
   own <- if (is.null(model$data)) chains else "mixture"
   # names of the data's variables ask for a picture of the data
@@ -131,7 +134,7 @@ mean_mixture <- function(fit, shown, prob = component_probabilities(fit)) {
   model <- fit_part(fit, "model")
   mean <- colMeans(bind_chains(chain_matrices(fit)))
   blocks <- gmm_blocks(model, t(mean))
-  p <- parameters_of_row(marginal_blocks(blocks, shown), 1L)
+  p <- parameters_of_blocks(marginal_blocks(blocks, shown))
   p$colours <- gibbsite_palette(model$k)
   occupied <- round(mean[["n_occupied"]])
   if (occupied < model$k) {
@@ -206,12 +209,24 @@ variable_words <- function(fit, j) {
 
 # ---- one variable
 
-# list(p, x, at, band, parts, component, certainty): the density with its band
-# and the part of each component, points x components. Both are means over the
+# list(x, at, band, xlab): the values of a variable, and the density with its
+# band at 400 points.
+density_band <- function(fit, j, level, draws) {
+  model <- fit_part(fit, "model")
+  x <- model$data$x[, j]
+  x <- x[!is.na(x)]
+  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
+  list(
+    x = x, at = at, band = predict_density(model, draws, matrix(at), level, j),
+    xlab = variable_words(fit, j)
+  )
+}
+
+# The same with list(p, ticks, parts, component, certainty): the part of each
+# component, points x components. The density and its parts are means over the
 # same draws: the parts add up to the density.
 density_shown <- function(fit, j, level) {
   model <- fit_part(fit, "model")
-  x <- model$data$x[, j]
   some <- drawn_observations(fit, 2000)
   prob <- component_probabilities(fit, some$x)
   p <- mean_mixture(fit, j, prob)
@@ -220,7 +235,8 @@ density_shown <- function(fit, j, level) {
     is.na(p$colours[order(p$mu[, 1L])]), NA, gibbsite_palette(model$k)
   )
   draws <- some_draws(fit, 1000)
-  at <- seq_range(grDevices::extendrange(x[!is.na(x)], f = 0.1), 400L)
+  band <- density_band(fit, j, level, draws)
+  at <- band$at
   blocks <- marginal_blocks(gmm_blocks(model, draws), j)
   sd <- sqrt(gmm_covariance(blocks, 1L, 1L))
   parts <- vapply(seq_along(p$pi), function(c) {
@@ -231,13 +247,10 @@ density_shown <- function(fit, j, level) {
   }, at)
   component <- max.col(prob, ties.method = "first")
   seen <- !is.na(some$x[, j])
-  list(
-    p = p, x = x[!is.na(x)], ticks = some$x[seen, j], at = at,
-    band = predict_density(blocks, matrix(at), level),
-    parts = parts, component = component[seen],
-    certainty = prob[cbind(seq_along(component), component)][seen],
-    xlab = variable_words(fit, j)
-  )
+  c(band, list(
+    p = p, ticks = some$x[seen, j], parts = parts, component = component[seen],
+    certainty = prob[cbind(seq_along(component), component)][seen]
+  ))
 }
 
 picture_density <- function(fit, j, level) {
@@ -260,7 +273,7 @@ picture_density <- function(fit, j, level) {
   )
 }
 
-# A histogram, and the density with its band: list(x, at, band, xlab).
+# A histogram, and the density with its band, of density_band().
 density_picture <- function(shown, level, layers, key) {
   bars <- graphics::hist(
     shown$x, breaks = max(10, min(60, ceiling(2 * sqrt(length(shown$x))))),
@@ -366,7 +379,7 @@ observations <- function(table, key, alpha, several) {
 }
 
 # Two variables against each other, or panels of all pairs.
-pairs_picture <- function(table, layers, key, names, note = NULL) {
+pairs_picture <- function(table, layers, key, names, note) {
   if (length(names) == 2L) {
     return(picture(
       table, layers, key, x = picture_axis(names[[1L]]),
@@ -443,8 +456,7 @@ picture_labels <- function(fit, variables, call) {
   shown <- both_numberings(fit, call)
   rows <- evenly(nrow(shown$own), max(200, floor(4000 / model$k)))
   points <- function(draws) {
-    mu <- gmm_blocks(model, draws[rows, , drop = FALSE])$mu
-    mu <- mu[, (j - 1L) * model$k + seq_len(model$k), drop = FALSE]
+    mu <- gmm_mean(gmm_blocks(model, draws[rows, , drop = FALSE]), j)
     data.frame(
       x = rep(rows, model$k), y = as.vector(mu), size = 0.8,
       component = factor(rep(
@@ -531,71 +543,74 @@ go_on <- function(fit, call) {
   })
 }
 
-# ---- observations that are together
+# ---- an unknown number of components
 
-#' @rdname coclustering
-#' @export
-plot.gmm_coclustering <- function(x, ...) {
-  check_no_more(...)
-  draw_base(picture_together(x, rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname coclustering
-#' @exportS3Method ggplot2::autoplot
-autoplot.gmm_coclustering <- function(object, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_together(object, rlang::current_env(), "object"))
-}
-
-# The table has a row for each pair: x, y (places in the order of the clusters),
-# share. Of many observations evenly spaced ones are drawn.
-picture_together <- function(x, call, arg = "x", most = 200L) {
-  if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) == 0L ||
-        anyNA(x) || min(x) < 0 || max(x) > 1) {
-    abort_argument("{.arg {arg}} must be the value of {.fn coclustering}.",
-                   call = call)
+picture_gmm_unknown <- function(fit, type, level, variables, call, ...) {
+  type <- check_plot_types(
+    default_types(type, variables, "number"), call, c("number", "mixture")
+  )
+  level <- check_level(level, call = call)
+  if (identical(type, "number")) {
+    check_plots_with(variables, type, c("mixture", plot_types), call)
+    return(picture_sizes(fit))
   }
-  x <- unname(unclass(x))
-  n <- nrow(x)
-  order <- if (n > 1L) {
-    stats::hclust(stats::as.dist(1 - x), "average")$order
+  if (!identical(type, "mixture")) {
+    return(picture_chains(fit, type, variables, call, ...))
+  }
+  shown <- plotted_variables(fit_part(fit, "model"), variables, call)
+  if (length(shown) == 1L) {
+    draws <- component_draws(fit, call)
+    draws <- draws[evenly(nrow(draws), 1000), , drop = FALSE]
+    shown <- density_band(fit, shown, level, draws)
+    ticks <- data.frame(x = shown$x[evenly(length(shown$x), 2000)])
+    density_picture(
+      shown, level, list(picture_layer("rug", ticks, "observation")), NULL
+    )
   } else {
-    1L
+    picture_clusters(fit, shown)
   }
-  at <- evenly(n, most)
-  order <- order[at]
-  table <- data.frame(
-    x = rep(at, length(at)), y = rep(at, each = length(at)),
-    share = as.vector(x[order, order])
-  )
-  # halfway to the neighbours that are drawn
-  edges <- c(0.5, at[-1L] / 2 + at[-length(at)] / 2, n + 0.5)
-  cells <- table[table$share > 0.005, ]
-  column <- match(cells$x, at)
-  row <- match(cells$y, at)
-  colour <- gibbsite_palette(1L)
-  steps <- c(0.25, 0.5, 0.75, 1)
+}
+
+# The table: the rows of size_table() with posterior probability.
+picture_sizes <- function(fit) {
+  table <- size_table(fit)
+  table <- table[seq_len(max(which(table$components + table$clusters > 0.002))),
+                 ]
+  bars <- function(left, heights) {
+    data.frame(
+      xmin = table$k + left, xmax = table$k + left + 0.35, ymin = 0,
+      ymax = heights
+    )
+  }
+  colours <- gibbsite_palette(2L)
   picture(
-    table, list(picture_layer("rect", data.frame(
-      xmin = edges[column], xmax = edges[column + 1L], ymin = edges[row],
-      ymax = edges[row + 1L]
-    ), "cell", cells$share)), rbind(
-      plot_key(percent(steps), NA, fill = vapply(
-        steps, pale, "", colour = colour
-      )),
-      plot_key("cell", NA, fill = colour, shown = FALSE)
-    ), x = picture_axis("observation, in the order of clusters"),
-    y = picture_axis("observation, in the order of clusters"),
-    note = c(
-      "how often two observations are in one component",
-      if (length(at) < n) paste(length(at), "of", digits(n), "are drawn")
-    ), square = TRUE
+    table, list(
+      picture_layer("rect", bars(-0.36, table$components), "components"),
+      picture_layer("rect", bars(0.01, table$clusters), "clusters"),
+      picture_layer("point", data.frame(x = table$k - 0.185, y = table$prior),
+            "prior of components")
+    ), rbind(
+      plot_key(c("components", "clusters"), NA, fill = colours),
+      plot_key("prior of components", pch = 19)
+    ), x = picture_axis("number", at = table$k),
+    y = picture_axis("probability", floor = TRUE)
   )
 }
 
-#' @export
-print.gmm_coclustering <- function(x, ...) {
-  print(unclass(x), ...)
-  invisible(x)
+picture_clusters <- function(fit, shown) {
+  x <- fit_part(fit, "model")$data$x
+  rows <- evenly(nrow(x), if (length(shown) > 2L) 2000 else 10000)
+  cluster <- factor(c(point_clustering(fit)))
+  words <- paste0("cluster ", levels(cluster), " (", table(cluster), ")")
+  some <- drawn_observations(fit, length(rows))
+  x <- some$x[, shown, drop = FALSE]
+  cluster <- cluster[rows]
+  table <- pair_table(ncol(x), function(a, b) {
+    data.frame(x = x[, a], y = x[, b], cluster = cluster)
+  })
+  pairs_picture(
+    table, observations(table, words[table$cluster], 0.7, ncol(x) > 2L),
+    plot_key(words, gibbsite_palette(nlevels(cluster)), pch = 19), colnames(x),
+    some$note
+  )
 }

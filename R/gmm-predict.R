@@ -53,38 +53,50 @@ predict.gibbs_gmm <- function(object, newdata = NULL,
   level <- check_level(level)
   model <- fit_part(object, "model")
   x <- gmm_newdata(model, newdata, call)
-  draws <- bind_chains(chain_matrices(object))
-  blocks <- gmm_blocks(model, draws)
+  draws <- component_draws(object, call)
   if (type == "density") {
-    return(predict_density(blocks, x, level))
+    return(predict_density(model, draws, x, level))
   }
-  predict_cluster(blocks, x, model$k, type)
+  predict_cluster(gmm_blocks(model, draws), x, type)
+}
+
+# The draws of all chains, which must hold the components.
+component_draws <- function(fit, call) {
+  model <- fit_part(fit, "model")
+  if (!draws_k(model)) {
+    return(bind_chains(chain_matrices(fit, "object", call)))
+  }
+  if (!"components" %in% model$keep) {
+    abort_argument(
+      c("The fit does not hold the draws of the components.",
+        i = "Fit again with {.code keep = c(\"components\", \"z\")}, the
+             default."),
+      call = call
+    )
+  }
+  bind_chains(model_matrices(fit))
 }
 
 # type: "cluster" or "prob".
-predict_cluster <- function(blocks, x, k, type) {
+predict_cluster <- function(blocks, x, type) {
   prob <- evaluate_observed(blocks, x, prob = TRUE)$prob
-  dimnames(prob) <- list(rownames(x), seq_len(k))
+  dimnames(prob) <- list(rownames(x), seq_len(blocks$k))
   if (type == "prob") {
     return(prob)
   }
   stats::setNames(max.col(prob, ties.method = "first"), rownames(x))
 }
 
-predict_density <- function(blocks, x, level) {
-  summarise_densities(nrow(blocks$pi), x, level, function(rows) {
-    evaluate_observed(
-      blocks, x[rows, , drop = FALSE], density = TRUE
-    )$log_density
-  })
-}
-
-# log_density(rows): draws x observations of some rows of x. In blocks of
-# observations, so that draws x observations stays below 64 MB.
-summarise_densities <- function(draws, x, level, log_density) {
+# Mean, sd and bounds of the density at each row of x over the draws. In blocks
+# of observations, so that draws x observations stays below 64 MB. `seen`: the
+# variables in x.
+predict_density <- function(model, draws, x, level,
+                            seen = seq_along(model$variables)) {
   probs <- central_tails(level)
-  parts <- lapply(row_blocks(nrow(x), draws), function(rows) {
-    density <- exp(log_density(rows))
+  parts <- lapply(row_blocks(nrow(x), nrow(draws)), function(rows) {
+    density <- exp(mixture_log_density(
+      model, draws, x[rows, , drop = FALSE], seen
+    ))
     bounds <- column_quantiles(density, probs)
     data.frame(
       mean = colMeans(density), sd = apply(density, 2, stats::sd),
@@ -174,12 +186,10 @@ log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {
   call <- rlang::current_env()
   check_no_more(...)
   model <- fit_part(object, "model")
+  all <- component_draws(object, call)
   x <- gmm_newdata(model, newdata, call)
-  all <- bind_chains(chain_matrices(object))
   rows <- spread_rows(ndraws, nrow(all), call)
-  out <- evaluate_observed(
-    gmm_blocks(model, all[rows, , drop = FALSE]), x, density = TRUE
-  )$log_density
+  out <- mixture_log_density(model, all[rows, , drop = FALSE], x)
   colnames(out) <- rownames(x)
   if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
 }
@@ -192,47 +202,23 @@ posterior_predict.gibbs_gmm <- function(object, ndraws = NULL, nobs = NULL,
   check_unlocked(call)
   check_no_more(...)
   model <- fit_part(object, "model")
-  all <- bind_chains(chain_matrices(object))
-  blocks <- gmm_blocks(model, all)
-  replicated_mixtures(model, all, ndraws, nobs, call, function(s) {
-    parameters_of_row(blocks, s)
-  })
-}
-
-# Replicated data of the mixtures parameters(s) of some rows s of all draws.
-replicated_mixtures <- function(model, all, draws, nobs, call, parameters) {
+  all <- component_draws(object, call)
   n <- check_count(nobs %||% model$rows, arg = "nobs", call = call)
-  rows <- spread_rows(draws, nrow(all), call)
+  rows <- spread_rows(ndraws, nrow(all), call)
   d <- length(model$variables)
   check_result_size(
     c(length(rows), n, d), "draws x observations x variables",
     "{.arg ndraws} or {.arg nobs}", call
   )
+  blocks <- component_blocks(model, all)
+  k <- drawn_k(model, all)
   out <- vapply(rows, function(s) {
-    p <- parameters(s)
+    p <- parameters_of_blocks(present_blocks(model, blocks, s, k[[s]]))
     sim_normals(p, sample.int(length(p$pi), n, replace = TRUE, prob = p$pi))
   }, matrix(0, n, d))
   out <- aperm(array(out, c(n, d, length(rows))), c(3L, 1L, 2L))
   dimnames(out) <- list(NULL, NULL, model$variables)
   if (d == 1L) matrix(out, length(rows), n) else out
-}
-
-# pi, mu (k x d) and Sigma (k x d x d) of one draw.
-parameters_of_row <- function(blocks, s) {
-  k <- blocks$k
-  d <- blocks$d
-  one <- utils::modifyList(
-    blocks, lapply(blocks[c("pi", "mu", "sigma")], function(m) {
-      m[s, , drop = FALSE]
-    })
-  )
-  sigma <- array(0, c(k, d, d))
-  for (i in seq_len(d)) {
-    for (j in seq_len(d)) {
-      sigma[, i, j] <- gmm_covariance(one, i, j)
-    }
-  }
-  list(pi = as.vector(one$pi), mu = matrix(one$mu, k, d), Sigma = sigma)
 }
 
 #' @rdname gmm-checks
@@ -293,5 +279,5 @@ predict.gmm_map <- function(object, newdata = NULL, type = c("cluster", "prob"),
     k = model$k, d = length(model$variables), covariance = "full",
     pi = matrix(e$pi, 1L), mu = matrix(e$mu, 1L), sigma = matrix(e$Sigma, 1L)
   )
-  predict_cluster(blocks, x, model$k, type)
+  predict_cluster(blocks, x, type)
 }

@@ -367,7 +367,8 @@ within_covariance <- function(x) {
 neighbour_scatter <- function(z, within, rounding) {
   root <- chol(within)
   white <- t(backsolve(root, t(z), transpose = TRUE))
-  near <- near_rows(white)
+  # each row with the fifth of the rows that is nearest, as pairs of indices
+  near <- .Call(C_near_rows, white, ceiling(nrow(white) / 5))
   i <- near[, 1L]
   squared <- rowSums((white[i, ] - white[near[, 2L], ])^2)
   count <- tabulate(i)
@@ -391,11 +392,6 @@ rows_taken <- function(n, most) {
     return(seq_len(n))
   }
   sort(order((seq_len(n) * (sqrt(5) - 1) / 2) %% 1)[seq_len(most)])
-}
-
-# Each row with the fifth of the rows that is nearest, as pairs of indices.
-near_rows <- function(white) {
-  .Call(C_near_rows, white, ceiling(nrow(white) / 5))
 }
 
 # Midpoint, range and variance of each column; a range or variance of zero

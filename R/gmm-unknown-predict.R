@@ -1,53 +1,5 @@
 # Predictions of a mixture with an unknown number of components.
 
-# log sum_c pi_c N(x_i | mu_c, Sigma_c), draws x observations: draws with the
-# same number of components are evaluated together. `seen`: the variables in x.
-unknown_log_density <- function(model, draws, x,
-                                seen = seq_along(model$variables)) {
-  blocks <- component_blocks(model, draws)
-  out <- matrix(0, nrow(draws), nrow(x))
-  for (rows in split(seq_len(nrow(draws)), draws[, "k"])) {
-    part <- present_blocks(model, blocks, rows, draws[rows[[1L]], "k"])
-    out[rows, ] <- evaluate_observed(
-      marginal_blocks(part, seen), x, density = TRUE
-    )$log_density
-  }
-  out
-}
-
-# The blocks of some draws, which have k components.
-present_blocks <- function(model, blocks, rows, k) {
-  present <- function(m) {
-    groups <- ncol(m) / model$k
-    m[rows, as.vector(outer(seq_len(k), (seq_len(groups) - 1L) * model$k, "+")),
-      drop = FALSE]
-  }
-  shared <- model$covariance == "shared"
-  list(
-    k = k, d = blocks$d, covariance = blocks$covariance,
-    pi = present(blocks$pi), mu = present(blocks$mu),
-    sigma = if (shared) {
-      blocks$sigma[rows, , drop = FALSE]
-    } else {
-      present(blocks$sigma)
-    }
-  )
-}
-
-# The draws of all chains, which must hold the components.
-component_draws <- function(fit, call) {
-  model <- fit_part(fit, "model")
-  if (!"components" %in% model$keep) {
-    abort_argument(
-      c("The fit does not hold the draws of the components.",
-        i = "Fit again with {.code keep = c(\"components\", \"z\")}, the
-             default."),
-      call = call
-    )
-  }
-  bind_chains(model_matrices(fit))
-}
-
 #' A mixture with an unknown number of components: numbers, clusters, densities
 #'
 #' `posterior_k()` gives the posterior probabilities of the number of
@@ -135,9 +87,7 @@ predict.gibbs_gmm_unknown <- function(object, newdata = NULL,
   }
   draws <- component_draws(object, call)
   x <- gmm_newdata(model, newdata, call)
-  summarise_densities(nrow(draws), x, level, function(rows) {
-    unknown_log_density(model, draws, x[rows, , drop = FALSE])
-  })
+  predict_density(model, draws, x, level)
 }
 
 # The mean over draws of the share of each cluster's members, without the
@@ -192,138 +142,16 @@ members_in <- function(cluster, z, clusters, components) {
 
 #' @rdname gmm-unknown
 #' @export
-log_lik.gibbs_gmm_unknown <- function(object, newdata = NULL, ndraws = NULL,
-                                      ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  model <- fit_part(object, "model")
-  all <- component_draws(object, call)
-  x <- gmm_newdata(model, newdata, call)
-  rows <- spread_rows(ndraws, nrow(all), call)
-  out <- unknown_log_density(model, all[rows, , drop = FALSE], x)
-  colnames(out) <- rownames(x)
-  if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
-}
+log_lik.gibbs_gmm_unknown <- log_lik.gibbs_gmm
 
 #' @rdname gmm-unknown
 #' @export
-posterior_predict.gibbs_gmm_unknown <- function(object, ndraws = NULL,
-                                                nobs = NULL, ...) {
-  call <- rlang::current_env()
-  check_unlocked(call)
-  check_no_more(...)
-  model <- fit_part(object, "model")
-  all <- component_draws(object, call)
-  blocks <- component_blocks(model, all)
-  replicated_mixtures(model, all, ndraws, nobs, call, function(s) {
-    k <- all[s, "k"]
-    parameters_of_row(present_blocks(model, blocks, s, k), 1L)
-  })
-}
-
-# ---- Plots -------------------------------------------------------------------
+posterior_predict.gibbs_gmm_unknown <- posterior_predict.gibbs_gmm
 
 #' @rdname gmm-unknown
 #' @export
-plot.gibbs_gmm_unknown <- function(x, type = NULL, level = 0.95,
-                                   variables = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  draw_base(
-    picture_gmm_unknown(x, type, level, variables, call, ...), list(...)
-  )
-  invisible(x)
-}
+plot.gibbs_gmm_unknown <- plot.gibbs_gmm
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm_unknown <- function(object, type = NULL, level = 0.95,
-                                       variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_gmm_unknown(
-    object, type, level, variables, rlang::current_env()
-  ))
-}
-
-picture_gmm_unknown <- function(fit, type, level, variables, call, ...) {
-  type <- check_plot_types(
-    default_types(type, variables, "number"), call, c("number", "mixture")
-  )
-  level <- check_level(level, call = call)
-  if (identical(type, "number")) {
-    check_plots_with(variables, type, c("mixture", plot_types), call)
-    return(picture_sizes(fit))
-  }
-  if (!identical(type, "mixture")) {
-    return(picture_chains(fit, type, variables, call, ...))
-  }
-  shown <- plotted_variables(fit_part(fit, "model"), variables, call)
-  if (length(shown) == 1L) {
-    shown <- unknown_density_shown(fit, shown, level, call)
-    ticks <- data.frame(x = shown$x[evenly(length(shown$x), 2000)])
-    density_picture(
-      shown, level, list(picture_layer("rug", ticks, "observation")), NULL
-    )
-  } else {
-    picture_clusters(fit, shown)
-  }
-}
-
-# The table: the rows of size_table() with posterior probability.
-picture_sizes <- function(fit) {
-  table <- size_table(fit)
-  table <- table[seq_len(max(which(table$components + table$clusters > 0.002))),
-                 ]
-  bars <- function(left, heights) {
-    data.frame(
-      xmin = table$k + left, xmax = table$k + left + 0.35, ymin = 0,
-      ymax = heights
-    )
-  }
-  colours <- gibbsite_palette(2L)
-  picture(
-    table, list(
-      picture_layer("rect", bars(-0.36, table$components), "components"),
-      picture_layer("rect", bars(0.01, table$clusters), "clusters"),
-      picture_layer("point", data.frame(x = table$k - 0.185, y = table$prior),
-            "prior of components")
-    ), rbind(
-      plot_key(c("components", "clusters"), NA, fill = colours),
-      plot_key("prior of components", pch = 19)
-    ), x = picture_axis("number", at = table$k),
-    y = picture_axis("probability", floor = TRUE)
-  )
-}
-
-unknown_density_shown <- function(fit, j, level, call) {
-  model <- fit_part(fit, "model")
-  draws <- component_draws(fit, call)
-  draws <- draws[evenly(nrow(draws), 1000), , drop = FALSE]
-  x <- model$data$x[, j]
-  x <- x[!is.na(x)]
-  at <- seq_range(grDevices::extendrange(x, f = 0.1), 400L)
-  list(
-    x = x, at = at, xlab = variable_words(fit, j),
-    band = summarise_densities(nrow(draws), matrix(at), level, function(rows) {
-      unknown_log_density(model, draws, matrix(at[rows]), j)
-    })
-  )
-}
-
-picture_clusters <- function(fit, shown) {
-  x <- fit_part(fit, "model")$data$x
-  rows <- evenly(nrow(x), if (length(shown) > 2L) 2000 else 10000)
-  cluster <- factor(c(point_clustering(fit)))
-  words <- paste0("cluster ", levels(cluster), " (", table(cluster), ")")
-  some <- drawn_observations(fit, length(rows))
-  x <- some$x[, shown, drop = FALSE]
-  cluster <- cluster[rows]
-  table <- pair_table(ncol(x), function(a, b) {
-    data.frame(x = x[, a], y = x[, b], cluster = cluster)
-  })
-  pairs_picture(
-    table, observations(table, words[table$cluster], 0.7, ncol(x) > 2L),
-    plot_key(words, gibbsite_palette(nlevels(cluster)), pch = 19), colnames(x),
-    some$note
-  )
-}
+autoplot.gibbs_gmm_unknown <- autoplot.gibbs_gmm

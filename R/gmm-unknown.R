@@ -299,8 +299,15 @@ unknown_data <- function(x, number, prior, covariance, keep, merge_split) {
   data
 }
 
-# alpha ~ F(6, 3)
+# alpha ~ F(6, 3), unless it is a number
 alpha_degrees <- c(6, 3)
+
+draw_alpha <- function(prior) {
+  if (is.character(prior$alpha)) {
+    return(stats::rf(1L, alpha_degrees[[1L]], alpha_degrees[[2L]]))
+  }
+  prior$alpha
+}
 
 unknown_columns <- function(x, k, prior, covariance, keep) {
   all <- gmm_columns(x, k, covariance, keep)
@@ -371,11 +378,7 @@ unknown_state <- function(model, state, k, alpha, s0) {
 #' @exportS3Method
 model_start.gmm_unknown_model <- function(model, init) {
   prior <- model$prior
-  alpha <- init$alpha %||% if (is.character(prior$alpha)) {
-    stats::rf(1L, alpha_degrees[[1L]], alpha_degrees[[2L]])
-  } else {
-    prior$alpha
-  }
+  alpha <- init$alpha %||% draw_alpha(prior)
   s0 <- if (identical(prior$s0, "drawn")) prior$s0_mean else prior$s0
   k <- init$k %||% start_size(model, max(init$z, 1))
   fixed <- fixed_model(model, k, alpha, s0)
@@ -543,13 +546,6 @@ set_data.gmm_unknown_model <- function(model, data,
 }
 
 # ---- Invariants and notes ----------------------------------------------------
-
-# The draws of the components as a mixture of the largest number has them: those
-# beyond the k-th have the weight 0.
-component_blocks <- function(model, draws) {
-  columns <- in_blocks(model$columns, c("pi", "mu", "Sigma", "sigma2"))
-  gmm_blocks(model, draws[, match(columns, model$columns), drop = FALSE])
-}
 
 # The numbers of components and of clusters, alpha, the log-likelihood and the
 # variances of S0; where components are stored also the largest weight, and mean
@@ -719,11 +715,7 @@ model_compare_k.gmm_unknown_model <- function(model, fits, names, settings,
 draw_prior.gmm_unknown_model <- function(model) {
   prior <- model$prior
   k <- sample.int(model$k, 1L, prob = exp(model$data$unknown$log_prior))
-  alpha <- if (is.character(prior$alpha)) {
-    stats::rf(1L, alpha_degrees[[1L]], alpha_degrees[[2L]])
-  } else {
-    prior$alpha
-  }
+  alpha <- draw_alpha(prior)
   s0 <- draw_prior_scale(model)
   fixed <- fixed_model(model, k, alpha, s0)
   unknown_state(model, draw_prior.gmm_model(fixed), k, alpha, s0)

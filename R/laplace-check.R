@@ -134,8 +134,11 @@ importance_check <- function(fit, ndraws = NULL) {
 # list(w, log_joint): draws of N(map, Sigma), then as many of the t distribution
 # about the same mode, with their log density.
 mixture_draws <- function(fit, ndraws, call) {
+  model <- fit_part(fit, "model")
   w <- importance_draws(fit, ndraws, call)
-  w <- rbind(w, added_draws(fit, nrow(w), call))
+  w <- rbind(w, on_stream_of(
+    fit, "check_points", draw_proposals(model, nrow(w))$w, call
+  ))
   list(w = w, log_joint = joint_of_draws(fit, w, call))
 }
 
@@ -176,30 +179,24 @@ importance_draws <- function(fit, ndraws, call) {
   }
   available <- length(fit) * nrow(.subset2(fit, 1L))
   ndraws <- check_count(ndraws %||% available, arg = "ndraws", call = call)
-  seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), "check_draws", call)
-  with_stream(stream, draw_normal(model, ndraws), call)$value
+  on_stream_of(fit, "check_draws", draw_normal(model, ndraws), call)
 }
 
-# `n` draws of the t distribution about the mode (draw_proposals()).
-added_draws <- function(fit, n, call) {
+# The value of an expression that may draw random numbers. They come from a
+# stream that the fit's seed determines, so that a check can be repeated and the
+# session's generator does not change.
+on_stream_of <- function(fit, purpose, expr, call) {
   seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), "check_points", call)
-  model <- fit_part(fit, "model")
-  with_stream(stream, draw_proposals(model, n)$w, call)$value
+  with_stream(spare_stream(seed, length(fit), purpose, call), expr, call)$value
 }
 
-# log q at each of the draws. A user's density may draw random numbers. They
-# come from a stream that the fit's seed determines, so that a check can be
-# repeated and the session's generator does not change.
+# log q at each of the draws. A user's density may draw random numbers.
 joint_of_draws <- function(fit, w, call) {
   model <- fit_part(fit, "model")
   if (is.null(model$frame$log_density)) {
     return(model_log_joint(model, w))
   }
-  seed <- fit_part(fit, "running")$seed
-  stream <- spare_stream(seed, length(fit), "check_density", call)
-  with_stream(stream, model_log_joint(model, w), call)$value
+  on_stream_of(fit, "check_density", model_log_joint(model, w), call)
 }
 
 weigh_draws <- function(model, w, log_joint, call) {

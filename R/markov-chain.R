@@ -111,9 +111,7 @@ markov_chain <- function(transition, states = NULL, initial = NULL) {
   transition <- check_transition(transition, "transition", call, sparse = TRUE)
   states <- check_states(states, transition, call)
   dimnames(transition) <- list(states, states)
-  new_markov_chain(
-    transition, check_initial(initial, states, "initial", call)
-  )
+  new_markov_chain(transition, check_initial(initial, states, call))
 }
 
 # What markov_chain() takes in the place of its argument.
@@ -151,7 +149,7 @@ chain_in_time <- function(transition, states, initial, call) {
     })
   }
   new_markov_chain(
-    transition, check_initial(initial, states, "initial", call),
+    transition, check_initial(initial, states, call),
     if (is.function(transition)) states
   )
 }
@@ -366,7 +364,7 @@ check_states <- function(states, transition, call, arg = "states") {
 }
 
 # Probabilities of the states, from those, or from one state.
-check_initial <- function(initial, states, arg, call) {
+check_initial <- function(initial, states, call) {
   size <- length(states)
   if (is.null(initial)) {
     return(NULL)
@@ -375,10 +373,10 @@ check_initial <- function(initial, states, arg, call) {
     initial <- as.character(initial)
   }
   if (length(initial) == 1L && (size > 1L || is.character(initial))) {
-    at <- check_some_of(initial, states, call, one = TRUE, arg = arg)
+    at <- check_some_of(initial, states, call, one = TRUE, arg = "initial")
     return(stats::setNames(as.double(states == at), states))
   }
-  check_distribution(initial, states, arg, call)
+  check_distribution(initial, states, "initial", call)
 }
 
 # Probabilities, one for each state.
@@ -447,7 +445,7 @@ as.matrix.markov_chain <- function(x, ...) {
   dense_transition(check_chain(x, call)$transition, 1, call)
 }
 
-# Finite Markov chains: which states reach each other.
+# ---- Which states reach each other -------------------------------------------
 
 #' Classes, periods and reversibility of a Markov chain
 #'
@@ -600,18 +598,6 @@ finishing_order <- function(steps) {
     }
   }
   order
-}
-
-# The states among those allowed that can be reached, `root` included.
-reached_from <- function(root, steps, allowed) {
-  reached <- logical(length(allowed))
-  front <- root
-  while (length(front) > 0L) {
-    reached[front] <- TRUE
-    front <- unique(unlist(steps[front]))
-    front <- front[allowed[front] & !reached[front]]
-  }
-  which(reached)
 }
 
 # Of each class the greatest common divisor of level(i) + 1 - level(j) over its

@@ -515,13 +515,17 @@ tuple_matrix <- function(p, order, names = NULL) {
   }
   size <- ncol(p)
   tuples <- nrow(p)
-  first <- (seq_len(tuples) - 1) %% (tuples / size) * size
+  from <- rep(seq_len(tuples), size)
   Matrix::drop0(Matrix::sparseMatrix(
-    rep(seq_len(tuples), size),
-    rep(first, size) + rep(seq_len(size), each = tuples), x = as.vector(p) + 0,
-    dims = c(tuples, tuples),
+    from, next_tuple(from, rep(seq_len(size), each = tuples), tuples, size),
+    x = as.vector(p) + 0, dims = c(tuples, tuples),
     dimnames = if (!is.null(names)) list(names, names)
   ))
+}
+
+# The tuple that follows one where the next state is `to`.
+next_tuple <- function(tuple, to, tuples, states) {
+  (tuple - 1) %% (tuples / states) * states + to
 }
 
 #' @exportS3Method
@@ -569,13 +573,7 @@ stationary_draws <- function(p, data) {
   for (rows in split(seq_len(n), (seq_len(n) - 1L) %/% block)) {
     full <- array(0, c(length(rows), length(closed), length(closed)))
     for (j in seq_len(states)) {
-      # the tuple that follows each one
-      to <- if (data$order == 1L) {
-        rep(j, length(closed))
-      } else {
-        (closed - 1) %% (tuples / states) * states + j
-      }
-      at <- match(to, closed)
+      at <- match(next_tuple(closed, j, tuples, states), closed)
       for (i in which(!is.na(at))) full[, i, at[[i]]] <- p[rows, closed[[i]], j]
     }
     weight <- stationary_weights(full)
@@ -678,8 +676,6 @@ log_transitions <- function(prior, counts) {
 
 # ---- Predictions and pictures of a fit ---------------------------------------
 
-# Fits of fit_markov_chain(): estimates, predictions, paths and pictures.
-
 # The draws of the matrices: draws x tuples x states.
 transition_draws <- function(fit) {
   model <- fit_part(fit, "model")
@@ -757,7 +753,7 @@ predict.fit_markov_chain <- function(object, n = 1:10, initial = NULL,
   posterior_shape(model, call)
   n <- check_times(n, list(transition = NULL), call)
   level <- check_level(level)
-  start <- check_initial(initial, model$tuples, "initial", call)
+  start <- check_initial(initial, model$tuples, call)
   if (is.null(start)) {
     if (is.null(model$last)) {
       abort_argument(
@@ -798,11 +794,7 @@ next_tuples <- function(at, p) {
   tuples <- dim(p)[[2L]]
   out <- matrix(0, nrow(at), tuples)
   for (i in seq_len(tuples)) {
-    to <- if (tuples == size) {
-      seq_len(size)
-    } else {
-      (i - 1) %% (tuples / size) * size + seq_len(size)
-    }
+    to <- next_tuple(i, seq_len(size), tuples, size)
     out[, to] <- out[, to] + at[, i] * p[, i, ]
   }
   out
@@ -822,7 +814,7 @@ simulate.fit_markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   )
   model <- fit_part(object, "model")
   counts <- posterior_shape(model, call) - model$prior$weight
-  start <- check_initial(initial, model$tuples, "initial", call) %||%
+  start <- check_initial(initial, model$tuples, call) %||%
     rowSums(counts)
   p <- transition_draws(object)
   simulated_columns(nsim, seed, seq_len(n + 1L), function() {

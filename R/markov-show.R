@@ -221,7 +221,7 @@ draw_chain_matrix <- function(p, ...) {
   graphics::mtext("to", side = 3, line = states)
   graphics::mtext("from", side = 2, line = states)
   graphics::box()
-  draw_colour_scale(colours, "probability", top)
+  draw_colour_scale(colours, top)
 }
 
 # The end of the scale of colours: of many states all probabilities may be
@@ -229,7 +229,7 @@ draw_chain_matrix <- function(p, ...) {
 scale_top <- function(p) min(1, max(pretty(c(0, max(p)), 4L)))
 
 # A scale from 0 to `top` in the right margin.
-draw_colour_scale <- function(colours, title, top) {
+draw_colour_scale <- function(colours, top) {
   line <- graphics::par("csi")
   left <- graphics::grconvertX(1, "npc", "user") + graphics::xinch(0.8 * line)
   right <- left + graphics::xinch(0.9 * line)
@@ -245,8 +245,8 @@ draw_colour_scale <- function(colours, title, top) {
     format(c(0, top / 2, top), drop0trailing = TRUE), adj = c(0, 0.5), cex = 0.8
   )
   graphics::text(
-    left, ends[[2L]] + graphics::yinch(0.8 * line), title, adj = c(0.1, 0),
-    cex = 0.8
+    left, ends[[2L]] + graphics::yinch(0.8 * line), "probability",
+    adj = c(0.1, 0), cex = 0.8
   )
 }
 

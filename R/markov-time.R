@@ -8,7 +8,7 @@ state_after <- function(chain, n, initial = NULL) {
   check_needed(n = "a number of steps, or several")
   n <- check_times(n, chain, call)
   states <- states_of(chain)
-  start <- check_initial(initial, states, "initial", call) %||% chain$initial
+  start <- check_initial(initial, states, call) %||% chain$initial
   check_result_size(
     c(length(n), length(states), if (is.null(start)) length(states)),
     "times x states", "the numbers of {.arg n}", call
@@ -29,18 +29,18 @@ state_after <- function(chain, n, initial = NULL) {
 }
 
 # Whole numbers of steps; a chain by a list has no more steps than matrices.
-check_times <- function(n, chain, call, arg = "n") {
+check_times <- function(n, chain, call) {
   if (length(n) == 1L || !is.numeric(n)) {
-    n <- check_count(n, 0, max = 2^53, arg = arg, call = call)
+    n <- check_count(n, 0, max = 2^53, call = call)
   }
-  n <- check_numeric_vector(n, lower = 0, upper = 2^53, arg = arg, call = call)
+  n <- check_numeric_vector(n, lower = 0, upper = 2^53, call = call)
   if (length(n) == 0L || any(n != round(n))) {
-    abort_expected(n, "whole numbers of steps", FALSE, arg, call)
+    abort_expected(n, "whole numbers of steps", FALSE, "n", call)
   }
   p <- chain$transition
   if (is.list(p) && any(n > length(p))) {
     abort_argument(
-      c("{.arg {arg}} must be at most {length(p)}, the number of matrices of the
+      c("{.arg n} must be at most {length(p)}, the number of matrices of the
          chain, not {format_number(max(n))}.",
         i = "A function of time makes a chain without an end."),
       call = call
@@ -93,8 +93,7 @@ identity_of <- function(states) {
 
 # P^n by repeated squaring.
 matrix_power <- function(p, n) {
-  out <- diag(nrow(p))
-  dimnames(out) <- dimnames(p)
+  out <- identity_of(rownames(p))
   while (n > 0) {
     if (n %% 2 == 1) {
       out <- out %*% p
@@ -123,7 +122,7 @@ simulate.markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   )
   states <- states_of(object)
   size <- length(states)
-  start <- check_initial(initial, states, "initial", call) %||%
+  start <- check_initial(initial, states, call) %||%
     object$initial %||% rep(1 / size, size)
   draw <- if (in_time(object$transition)) {
     paths_in_time(object, n, nsim, start, call)
@@ -392,16 +391,16 @@ check_target <- function(target, states, call) {
 reaches <- function(before, to, never) {
   allowed <- !seq_along(before) %in% never
   reached <- logical(length(before))
-  if (length(to) > 0L) {
-    reached[reached_from(to, before, allowed)] <- TRUE
+  front <- to
+  while (length(front) > 0L) {
+    reached[front] <- TRUE
+    front <- unique(unlist(before[front]))
+    front <- front[allowed[front] & !reached[front]]
   }
   reached
 }
 
 # ---- First passages, absorption and autocorrelation --------------------------
-
-# Finite Markov chains: fundamental matrices, first passages, absorption, and
-# autocorrelation times.
 
 #' First passages, absorption and visits of a Markov chain
 #'
@@ -508,7 +507,7 @@ first_passage <- function(chain, target, n = 20, initial = NULL) {
   target <- check_target(target, states, call)
   n <- check_count(n, max = .Machine$integer.max)
   check_times(n, chain, call)
-  start <- check_initial(initial, states, "initial", call) %||% chain$initial
+  start <- check_initial(initial, states, call) %||% chain$initial
   times <- seq_len(n)
   size <- length(states)
   check_result_size(

@@ -18,15 +18,7 @@ check_log_density <- function(log_density, call) {
   }
 }
 
-check_init_point <- function(init, call) {
-  if (is_laplace_fit(init)) {
-    check_approximation(init, "init", call)
-    init <- approximation_mean(init)
-  }
-  check_numeric_vector(init, arg = "init", call = call)
-}
-
-# Names of init, or x[1], x[2], ...; `named` says whether the user gave them.
+# Names of init, or x[1], x[2], ...
 parameter_names <- function(init, call) {
   names <- names(init)
   if (is.null(names)) {

@@ -57,7 +57,12 @@ climb_to_mode <- function(seen, x, axes) {
       if (gain >= close_enough) axes <- axes_of_reach(seen$at, seen$best$x)
     }
     if (gain < close_enough) {
-      return(if (look$peak) found_at(seen$best, axes) else list(ended = "flat"))
+      best <- seen$best
+      return(if (look$peak) {
+        list(ended = "found", centre = best$x, factor = axes, top = best$value)
+      } else {
+        list(ended = "flat")
+      })
     }
   }
 }
@@ -65,10 +70,6 @@ climb_to_mode <- function(seen, x, axes) {
 # The climb ends if a round would gain less than this in the log density: the
 # gain from a point 0.1 standard deviations from the mode.
 close_enough <- 0.005
-
-found_at <- function(best, axes) {
-  list(ended = "found", centre = best$x, factor = axes, top = best$value)
-}
 
 axes_of_reach <- function(density, x) diag(reach(density, x), length(x))
 
@@ -137,8 +138,9 @@ look_around <- function(seen, axes) {
   )
 }
 
-# The scales and the curvature of a log density: the starting values of
-# proposals.
+# ---- Scales and curvature of a log density -----------------------------------
+
+# They are the starting values of proposals.
 
 # For each coordinate the distance at which the log density has fallen by 1/2,
 # on the average of both sides (or another `average`): one standard deviation
@@ -188,13 +190,6 @@ is_edge <- function(before, drop) {
   flat(before) && zero(drop) || zero(before) && flat(drop)
 }
 
-# The starting factor for move_memory(): NULL unless adaptive() is to find it.
-factor_to_begin_with <- function(proposal, density, x, index, scale) {
-  if (any_trait(proposal, "covariance")) {
-    curvature_factor(density, x, index, scale)
-  }
-}
-
 # Lower Cholesky factor of the covariance of the normal density that has the
 # curvature of `density` around x in the coordinates `index`, d * d numbers.
 # The curvature is computed from differences over one `scale` (from reach()) in
@@ -235,9 +230,8 @@ curvature_factor <- function(density, x, index, scale, least = 0.01) {
 
 # ---- The values that a search has seen ---------------------------------------
 
-# The values of a density that a search has seen. An interrupted search goes on
-# with them and does not call the density again.
-
+# An interrupted search goes on with these values and does not call the density
+# again.
 new_record <- function(search) {
   record <- new.env(parent = emptyenv())
   record$at <- 0L

@@ -44,11 +44,6 @@ model_prepare.mh_model <- function(model, running, call) {
   model
 }
 
-unfinished <- function(model) {
-  class(model) <- union(class(model), "unfinished_model")
-  model
-}
-
 # The search, with a separate stream, because a density may draw random numbers.
 # An interrupted search is made again later, with the values known by then.
 with_region <- function(model, running, call) {

@@ -71,7 +71,7 @@ doubts_after <- function(model, f, draws) {
   scale <- doubts_of_scale(c(f(start), values, found$ends))
   doubts <- c(scale, found$doubts)
   if (length(doubts) == 0L && has_no_peak(model)) {
-    return(doubts_of_peak(model, draws))
+    return(doubts_of_peak(draws))
   }
   doubts
 }
@@ -111,7 +111,7 @@ improper_doubts <- function(model, f, at, lowest, along = TRUE) {
   rays <- rays[lengths(rays) > 0L]
   bounded <- is.finite(lower) | is.finite(upper)
   doubts <- c(
-    doubts_of_rays(model, rays, top, bounded),
+    doubts_of_rays(model, rays, bounded),
     doubts_of_poles(model, f, at, top, lower, upper)
   )
   if (length(doubts) == 0L && d > 1L && d <= 12L) {
@@ -171,7 +171,7 @@ ray_end <- function(f, at, axis, lowest, sizes) {
   )
 }
 
-doubts_of_rays <- function(model, rays, top, bounded) {
+doubts_of_rays <- function(model, rays, bounded) {
   if (length(rays) == 0L) {
     return(NULL)
   }
@@ -425,7 +425,7 @@ doubts_of_levels <- function(model, f, draws) {
 }
 
 # A parameter with which the log density still rises.
-doubts_of_peak <- function(model, draws) {
+doubts_of_peak <- function(draws) {
   all <- do.call(rbind, draws)
   height <- all[, "log_density"]
   kept <- setdiff(colnames(all), "log_density")
@@ -457,8 +457,7 @@ doubts_of_steps <- function(model, f, draws) {
     return(NULL)
   }
   all <- do.call(rbind, draws)[, seq_len(d), drop = FALSE]
-  some <- unname(all[unique(round(seq(1, nrow(all), length.out = 9L))), ,
-                     drop = FALSE])
+  some <- unname(all[evenly(nrow(all), 9L), , drop = FALSE])
   stepped <- Filter(function(j) has_steps(f, some, j), moved)
   if (length(stepped) > 0L) {
     doubt("steps", "The log density has steps in ",

@@ -312,7 +312,7 @@ step_words <- function(trace, steps) {
 
 # The chain's point after each step: the last accepted proposal, and before the
 # first accepted one the start, if it is known.
-chain_points <- function(proposed, accepted, start = NULL) {
+chain_points <- function(proposed, accepted, start) {
   last <- cummax(ifelse(accepted, seq_along(accepted), 0L))
   out <- proposed[ifelse(last > 0L, last, NA), , drop = FALSE]
   if (!is.null(start)) {

@@ -161,10 +161,12 @@ mh_sample <- function(log_density, init, proposal = NULL, ...,
   extra <- check_extra(
     list(...), log_density, "log_density", "the point", call, "mh_sample"
   )
-  init <- check_init_point(init, call)
+  init <- check_numeric_vector(
+    mode_or_point(init, "init", call), arg = "init", call = call
+  )
   names <- parameter_names(init, call)
   box <- check_box(lower, upper, transform, init, call)
-  gradient <- check_gradient_function(gradient, null_ok = TRUE)
+  gradient <- check_gradient_function(gradient)
   proposal <- proposal %||% default_proposal(gradient, log_density)
   plan <- plan_blocks(proposal, blocks, init, names, call)
   check_gradient_used(gradient, plan, call)

@@ -272,6 +272,11 @@ model_prepare <- function(model, running, call) UseMethod("model_prepare")
 #' @exportS3Method
 model_prepare.default <- function(model, running, call) model
 
+unfinished <- function(model) {
+  class(model) <- union(class(model), "unfinished_model")
+  model
+}
+
 # The model without parts that may differ between equal models, such as the
 # environment of a formula, and the connection to the processes that hold its
 # data.

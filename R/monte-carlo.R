@@ -190,7 +190,7 @@ unclassed_sample <- function(x) {
 
 # Matrices of the chains of coda's and posterior's objects, without names of
 # columns if the draws are numbers; NULL for all others.
-plain_chains <- function(draws, call, arg = "draws") {
+plain_chains <- function(draws, call, arg) {
   if (!inherits(draws, c("mcmc.list", "mcmc", "draws", "rvar"))) {
     return(NULL)
   }
@@ -383,28 +383,11 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
   # so that a constant has no error by rounding, nor one large weight
   shift <- values[which.max(weights), ]
   values <- values - rep(shift, each = n)
-  # the estimate is sum(share * values); `rest`: 1 less the leverages
-  if (is.null(controls)) {
-    regression <- list(rank = 1L)
-    share <- weights
-    residuals <- values - rep(colSums(share * values), each = n)
-    rest <- others(weights)
-  } else {
-    root <- sqrt(weights)
-    regression <- qr(root * cbind(rep(1, n), controls))
-    own <- seq_len(regression$rank)
-    q <- qr.Q(regression)[, own, drop = FALSE]
-    r <- qr.R(regression)[own, own, drop = FALSE]
-    first <- as.numeric(own == 1)
-    share <- as.vector(root * (q %*% backsolve(r, first, transpose = TRUE)))
-    residuals <- qr.resid(regression, root * values) / root
-    residuals[weights == 0, ] <- 0
-    rest <- pmax(1 - rowSums(q^2), 1e-12)
-  }
-  part <- share * residuals
+  fit <- intercept_of(values, weights, controls)
+  part <- fit$share * fit$residuals
   if (is.null(source$chains)) {
     # as unbiased as sd(f) / sqrt(n) is (MacKinnon & White 1985, HC2)
-    error <- sqrt(colSums(part^2 / rest))
+    error <- sqrt(colSums(part^2 / fit$rest))
     size <- 1 / sum(weights^2)
   } else {
     part <- n * part
@@ -422,28 +405,46 @@ estimate_means <- function(source, plain, values, controls, antithetic) {
   own <- variances(plain, source$weights) / error^2
   structure(
     list(
-      estimate = shift + colSums(share * values), mcse = error,
+      estimate = shift + colSums(fit$share * values), mcse = error,
       ess = ifelse(known & error > 0, own, NA_real_),
       df = ifelse(
-        known, ifelse(error > 0, pmax(size - regression$rank, 1), Inf), NA_real_
+        known, ifelse(error > 0, pmax(size - fit$rank, 1), Inf), NA_real_
       ),
-      draws = n,
-      source = source$words,
-      coefficients = if (!is.null(controls)) {
-        control_coefficients(regression, root * values, controls, values)
-      },
+      draws = n, source = source$words, coefficients = fit$coefficients,
       antithetic = antithetic
     ),
     class = "monte_carlo"
   )
 }
 
-# A row a control, a column an estimate; NA for a control that is a combination
-# of others.
-control_coefficients <- function(regression, rooted, controls, values) {
-  all <- as.matrix(qr.coef(regression, rooted))[-1L, , drop = FALSE]
-  dimnames(all) <- list(colnames(controls), colnames(values))
-  all
+# The weighted regression of values on controls, NULL for none. Its intercept is
+# sum(share * values); rest: 1 less the leverages.
+intercept_of <- function(values, weights, controls) {
+  n <- nrow(values)
+  if (is.null(controls)) {
+    return(list(
+      share = weights, rest = others(weights), rank = 1L,
+      residuals = values - rep(colSums(weights * values), each = n)
+    ))
+  }
+  root <- sqrt(weights)
+  regression <- qr(root * cbind(rep(1, n), controls))
+  own <- seq_len(regression$rank)
+  q <- qr.Q(regression)[, own, drop = FALSE]
+  r <- qr.R(regression)[own, own, drop = FALSE]
+  first <- as.numeric(own == 1)
+  residuals <- qr.resid(regression, root * values) / root
+  residuals[weights == 0, ] <- 0
+  list(
+    share = as.vector(root * (q %*% backsolve(r, first, transpose = TRUE))),
+    rest = pmax(1 - rowSums(q^2), 1e-12), rank = regression$rank,
+    residuals = residuals,
+    # NA for a control that is a combination of others
+    coefficients = structure(
+      as.matrix(qr.coef(regression, root * values))[-1L, , drop = FALSE],
+      dimnames = list(colnames(controls), colnames(values))
+    )
+  )
 }
 
 variances <- function(values, weights) {

@@ -2,8 +2,8 @@
 # reads.
 #
 # A move is a plain list of class c("<kind>", "gibbsite_proposal") without a
-# dimension; functions in it are sent with it to other processes. Each kind has
-# its file, R/move-<kind>.R: the constructor and the methods of the generics
+# dimension; functions in it are sent with it to other processes. The kinds are
+# in R/move-*.R, each with its constructor and its methods of the generics
 # below. src/core/mh/mh_types.h lists the kinds in C.
 
 new_proposal <- function(kind, ...) {
@@ -229,16 +229,13 @@ proposal_gradients <- function(proposal) {
 
 # ---- Arguments that moves share ----------------------------------------------
 
-# Arguments that moves share: scales, covariances, rates and gradients, and what
-# they are for the coordinates of a block.
-
 check_approximation <- function(x, arg, call) {
   if (inherits(x, "laplace_model")) x else check_whole_fit(x, arg, call)
 }
 
-check_scale <- function(scale, arg = "scale", call = rlang::caller_env()) {
-  check_numeric_vector(scale,
-    lower = 0, lower_open = TRUE, null_ok = TRUE, arg = arg, call = call
+check_scale <- function(scale, call = rlang::caller_env()) {
+  check_numeric_vector(
+    scale, lower = 0, lower_open = TRUE, null_ok = TRUE, call = call
   )
 }
 
@@ -274,9 +271,16 @@ is_laplace_fit <- function(x) {
   inherits(x, c("gibbsite_laplace", "laplace_model", "laplace_logistic"))
 }
 
-# The names of an approximation are used only if they are those of the
-# coordinates, in any order: the user did not choose them.
-approximation_mean <- function(fit) stats::coef(fit)
+# A point, or the mode of a Laplace approximation in its place. The names of an
+# approximation are used only if they are those of the coordinates, in any
+# order: the user did not choose them.
+mode_or_point <- function(x, arg, call) {
+  if (!is_laplace_fit(x)) {
+    return(x)
+  }
+  check_approximation(x, arg, call)
+  stats::coef(x)
+}
 
 approximation_covariance <- function(fit) as.matrix(stats::vcov(fit))
 
@@ -300,15 +304,12 @@ check_tuned_step <- function(step, tune, call = rlang::caller_env()) {
   step
 }
 
-check_gradient_function <- function(gradient, null_ok = FALSE,
-                                    call = rlang::caller_env()) {
-  if (is.null(gradient) && null_ok) {
+check_gradient_function <- function(gradient, call = rlang::caller_env()) {
+  if (is.null(gradient)) {
     return(NULL)
   }
   if (!is.function(gradient) || is_native_density(gradient)) {
-    abort_expected(
-      gradient, "a function of a point", null_ok, "gradient", call
-    )
+    abort_expected(gradient, "a function of a point", TRUE, "gradient", call)
   }
   if (length(argument_list(gradient)) == 0L) {
     abort_argument(

@@ -221,7 +221,7 @@ invert_cdf <- function(u, cdf, lower, upper, call) {
   # the ends of cells of equal probability
   p <- seq_len(cells - 1) / cells
   p <- p[p > bracket$f_low & p <= bracket$f_high]
-  ends <- halve_brackets(p, cdf, whole_bracket(bracket, length(p)), call)
+  ends <- halve_brackets(p, cdf, lapply(bracket, rep, length(p)), call)
   x <- c(bracket$low, ends$x, bracket$high)
   f <- c(bracket$f_low, ends$f, bracket$f_high)
   cell <- findInterval(u, p, left.open = TRUE) + 1L
@@ -241,10 +241,6 @@ invert_cdf <- function(u, cdf, lower, upper, call) {
     out$f[at] <- own$f
   }
   whole_draws(out$x, out$f, cdf)
-}
-
-whole_bracket <- function(bracket, count) {
-  lapply(bracket[c("low", "high", "f_low", "f_high")], rep, count)
 }
 
 # The least doubles x with cdf(x) >= u, and their cdf: list(x, f). Where the cdf
