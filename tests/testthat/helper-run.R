@@ -108,14 +108,15 @@ short_rounds <- function(frame = parent.frame()) {
   )
 }
 
-# The run of a child process: sweeps take two milliseconds from sweep `from` on;
+# The run of a child process: sweeps take so many seconds from sweep `from` on;
 # it leaves a note when one of the chains is at sweep `tell`.
-slow_from <- function(from, tell, name) {
+slow_from <- function(from, tell, name, seconds = 0.002) {
   force(name)
+  force(seconds)
   options(
     gibbsite.segment_seconds = 0.01,
     probe.hook = function(state) {
-      if (state$sweep >= from) Sys.sleep(0.002)
+      if (state$sweep >= from) Sys.sleep(seconds)
       if (state$sweep == tell) note(name)
     }
   )

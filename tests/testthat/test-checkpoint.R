@@ -36,16 +36,16 @@ test_that("a run that was killed is resumed to the same bits", {
     expect_identical(end_of(child), -9L)
     child
   }
-  # each would take many seconds if it were let
+  # each would take a minute if it were let: on a busy machine writes are rare
   child <- killed(quote({
     options(gibbsite.checkpoint_seconds = 0)
-    slow_from(0, 5, "started")
+    slow_from(0, 5, "started", 0.01)
     probe(draws = 4000, checkpoint = "run")
   }))
   ruled <- killed(quote({
     options(gibbsite.checkpoint_seconds = 0)
     rule <- until(rhat = 1.01, ess = 4000, every = 1000)
-    slow_from(0, 5, "started")
+    slow_from(0, 5, "started", 0.01)
     probe(draws = 1000, checkpoint = "run", stop_when = rule)
   }))
   fit <- resumed(file_in(child, "run"))
