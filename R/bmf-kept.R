@@ -4,11 +4,12 @@
 # ---- the kept draws of the factors -----------------------------------------
 
 # The draws of all factors that the chains of a fit stored, chain after chain:
-# list(model, states, which, chain, noise, cutpoints). which[[k]] are the
-# positions of the draws used in the set of chain k; chain and noise (the
-# variance of a rating) have an entry for each draw, cutpoints (draws x (K - 1),
-# of ordinal ratings alone) a row. After an interrupt chains may have different
-# lengths; then only the draws that all chains have are used.
+# list(model, states, which, chain, number, noise, cutpoints). which[[k]] are
+# the positions of the draws used in the set of chain k; chain, number (the
+# position in its chain's set) and noise (the variance of a rating) have an
+# entry for each draw, cutpoints (draws x (K - 1), of ordinal ratings alone) a
+# row. After an interrupt chains may have different lengths; then only the draws
+# that all chains have are used.
 kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   model <- fit_part(fit, "model")
   states <- lapply(fit_part(fit, "chains"), function(chain) chain$state)
@@ -46,7 +47,9 @@ kept_factors <- function(fit, draws = NULL, call = rlang::caller_env()) {
   place <- unlist(which)[rows]
   chain <- chain[rows]
   which <- lapply(seq_along(states), function(k) place[chain == k])
-  kept <- list(model = model, states = states, which = which, chain = chain)
+  kept <- list(
+    model = model, states = states, which = which, chain = chain, number = place
+  )
   of_hyper <- function(f) over_draws(kept, f, hyper = TRUE)
   # counts have no noise beside their Poisson distribution
   kept$noise <- unlist(of_hyper(function(draw) 1 / (draw$beta %||% Inf)))
@@ -66,7 +69,7 @@ over_draws <- function(kept, f, hyper = FALSE) {
 nth_draw <- function(kept, s, hyper = FALSE) {
   take <- if (hyper) bmf_kept_hyper else bmf_kept_draw
   state <- kept$states[[kept$chain[[s]]]]
-  c(take(kept$model, state, unlist(kept$which)[[s]]), list(place = s))
+  c(take(kept$model, state, kept$number[[s]]), list(place = s))
 }
 
 # Moments of every draw, each list(mean, extra), as two matrices with a row for
