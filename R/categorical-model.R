@@ -119,7 +119,7 @@ categorical_data <- function(frame, prior, layout) {
   x <- in_basis(frame$x[rows, , drop = FALSE], basis)
   fixed <- as.double(t(unname(x)))
   constant <- if (is.null(frame$counts)) 0 else {
-    sum((frame$weights %||% rep(1, length(frame$y)))[rows] *
+    sum(row_weights(frame)[rows] *
           log_multinomial(frame$counts[rows, , drop = FALSE]))
   }
   nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
@@ -180,7 +180,7 @@ model_labels.categories_model <- function(model) {
   label <- columns
   for (view in category_views(model)) {
     own <- if (has_groups(model)) {
-      model_labels.hlm_crossed_model(view$model)$label
+      model_labels(view$model)$label
     } else {
       coefficient_labels(view$model$columns)
     }
@@ -206,7 +206,7 @@ model_invariants.hlm_categorical_model <- function(model, draws) {
   judged <- unlist(lapply(category_views(model), function(view) {
     none <- matrix(0, 0L, length(view$at))
     colnames(none) <- view$model$columns
-    kept <- colnames(model_invariants.hlm_crossed_model(view$model, none))
+    kept <- colnames(model_invariants(view$model, none))
     view$at[match(kept, view$model$columns)]
   }))
   draws[, sort(unique(judged)), drop = FALSE]
@@ -410,11 +410,7 @@ model_quantities.categories_model <- function(model, state) {
   views <- category_views(model)
   effects <- unlist(Map(function(view, own) {
     own <- with_fixed_of_data(view$model, own)
-    out <- if (has_groups(model)) {
-      model_effects.hlm_crossed_model(view$model, own)
-    } else {
-      model_effects(view$model, own)
-    }
+    out <- model_effects(view$model, own)
     stats::setNames(out, of_category(
       view$category, names(out), view$model$coefficients
     ))
@@ -465,7 +461,7 @@ predictor_deviations.categories_model <- function(model, fit) {
 #' @exportS3Method
 predictor_bars.categories_model <- function(model) {
   out <- lapply(category_views(model), function(view) {
-    bars <- predictor_bars.hlm_crossed_model(view$model)
+    bars <- predictor_bars(view$model)
     lapply(bars, function(bar) {
       named <- of_category(view$category, c(bar$design$bar, bar$columns),
                            bar$design$bar)

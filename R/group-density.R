@@ -286,18 +286,15 @@ sinh_rule <- function() {
   )
 }
 
-# Golub and Welsch (1969, doi:10.1090/S0025-5718-69-99647-1)
+# Gauss and Hermite, in each dimension.
 hermite_rule <- function(d) {
   n <- floor(c(441, 729)[min(d - 1, 2)]^(1 / d) + 1e-9)
-  jacobi <- matrix(0, n, n)
-  k <- seq_len(n - 1L)
-  jacobi[cbind(k, k + 1L)] <- jacobi[cbind(k + 1L, k)] <- sqrt(k)
-  found <- eigen(jacobi, symmetric = TRUE)
+  rule <- gauss_rule(sqrt(seq_len(n - 1L)))
   each <- function(x) unname(as.matrix(expand.grid(rep(list(x), d))))
-  nodes <- each(found$values)
+  nodes <- each(rule$nodes)
   list(
     nodes = nodes,
-    log_weights = rowSums(log(each(found$vectors[1L, ]^2)) + nodes^2 / 2)
+    log_weights = rowSums(log(each(rule$weights)) + nodes^2 / 2)
   )
 }
 

@@ -25,15 +25,9 @@ as_measurements <- function(y, name, call) {
       }
     )
   }
-  wild <- is.nan(y) | is.infinite(y)
-  if (any(wild)) {
-    at <- which(wild)[[1L]]
-    given <- y[[at]]
-    abort_argument(
-      "`{name}` must be finite: element {at} is {given}.", call = call,
-      class = "infinite"
-    )
-  }
+  abort_elements(
+    is.nan(y) | is.infinite(y), y, name, "finite", call, class = "infinite"
+  )
   list(y = as.double(y), kind = "measurements")
 }
 
@@ -205,6 +199,6 @@ lm_missing <- function(frame, design, prior) {
   }
   list(
     x = x, offset = offset,
-    weight = (frame$weights %||% rep(1, nrow(frame$x)))[rows]
+    weight = row_weights(frame)[rows]
   )
 }

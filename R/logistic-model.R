@@ -43,19 +43,10 @@ logistic_model <- function(parts, prior, link, call) {
 # number of times.
 check_whole_weights <- function(parts, call) {
   weights <- parts$weights %||% 1
-  odd <- which(weights != round(weights))
-  if (length(odd) > 0L) {
-    at <- odd[[1L]]
-    given <- weights[[at]]
-    abort_argument(
-      c(
-        "`weights` must be whole numbers: element {at} is {given}.",
-        i = "{.code laplace_logistic(correct = \"importance\")} takes other
-             weights."
-      ),
-      call = call
-    )
-  }
+  abort_elements(
+    weights != round(weights), weights, "weights", "whole numbers", call,
+    "{.code laplace_logistic(correct = \"importance\")} takes other weights."
+  )
   check_trials(parts, call)
 }
 
@@ -217,14 +208,18 @@ simulate_data.logistic_model <- function(model, state) {
   frame <- model$frame
   w <- state_coefficients(model, state)
   eta <- drop(linear_predictors(frame$x, w, frame$offset))
-  trials <- frame$trials %||% rep(1, length(eta))
-  successes <- stats::rbinom(
-    length(eta), trials, success_probability(model_response(model), eta)
-  )
   list(
-    x = frame$x, y = cbind(successes, trials - successes),
+    x = frame$x, y = simulated_successes(model, eta),
     weights = frame$weights, offset = frame$offset
   )
+}
+
+# Two columns: successes and failures.
+simulated_successes <- function(model, eta) {
+  share <- success_probability(model_response(model), eta)
+  trials <- model$frame$trials %||% rep(1, length(share))
+  successes <- stats::rbinom(length(share), trials, share)
+  cbind(successes, trials - successes)
 }
 
 # `data`: list(x, y, weights, offset), as gibbs_logistic() takes them of a

@@ -95,6 +95,15 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
   )
 }
 
+# The labels of the columns of a model without groups.
+fixed_effects_labels <- function(model) {
+  label <- model$columns
+  fixed <- seq_along(model$coefficients)
+  label[fixed] <- coefficient_labels(label[fixed])
+  label[label == "log_lik"] <- "log-likelihood"
+  data.frame(variable = model$columns, label = label)
+}
+
 #' @exportS3Method
 predictor_parameters.fixed_effects_model <- function(model) {
   which(model$columns != "log_lik")

@@ -254,8 +254,8 @@ family.gibbsite_regression <- function(object, ...) {
 
 # Normal errors of precision beta times the weights, one for each row.
 response_noise <- function(frame, beta) {
-  n <- nrow(frame$x)
-  stats::rnorm(n) / sqrt(beta * (frame$weights %||% rep(1, n)))
+  weights <- row_weights(frame)
+  stats::rnorm(length(weights)) / sqrt(beta * weights)
 }
 
 # The log density of the responses at their expectations.
@@ -442,7 +442,7 @@ outlier_weights <- function(fit) {
     rows_to_predict(model, NULL, NULL, NULL, FALSE, call), fit,
     seq_len(nrow(draws)), call
   )
-  weights <- frame$weights %||% rep(1, length(frame$y))
+  weights <- row_weights(frame)
   out <- numeric(length(frame$y))
   for (i in row_blocks(length(out), nrow(draws), most = 1e6)) {
     eta <- predictor_at_draws(model, draws, rows_at_places(rows, i))

@@ -361,10 +361,10 @@ rows_used <- function(frame) {
   }
 }
 
+row_weights <- function(frame) frame$weights %||% rep(1, length(frame$y))
+
 # used: of rows_used().
-used_weights <- function(frame, used) {
-  (frame$weights %||% rep(1, length(used)))[used]
-}
+used_weights <- function(frame, used) row_weights(frame)[used]
 
 check_any_used <- function(used, call) {
   if (!any(used)) {
@@ -448,7 +448,7 @@ fold_at_rows <- function(model, train, rows) {
 # The frame with weight 0 for some rows, which then do not inform the
 # parameters.
 without_rows <- function(frame, rows) {
-  frame$weights <- frame$weights %||% rep(1, length(frame$y))
+  frame$weights <- row_weights(frame)
   frame$weights[rows] <- 0
   frame
 }
