@@ -42,7 +42,8 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
   }
   shown <- intervals_shown(
     estimate$mean[chosen], interval(level), interval(0.5), level,
-    note = few$note, estimate = estimate_words(model)
+    note = few$note,
+    estimate = if (draws_posterior(model)) "posterior mean" else "mode"
   )
   shown$table$name <- units$words
   numbers <- c("centre", "lower", "upper", "lower_50", "upper_50")
@@ -80,10 +81,6 @@ units_of_coefficients <- function(model, chosen, per) {
   }
   c(column_units(model$frame$x, terms, of_design, per, design),
     list(words = words))
-}
-
-estimate_words <- function(model) {
-  if (draws_posterior(model)) "posterior mean" else "mode"
 }
 
 # The estimates that are drawn: list(rows, note), at most `most` if `choose`,
@@ -374,8 +371,4 @@ coefficient_words <- function(columns, design) {
     }
   }, "", USE.NAMES = FALSE)
   gsub("`", "", out, fixed = TRUE)
-}
-
-check_per <- function(per, call = rlang::caller_env()) {
-  check_choice(per, c("sd", "unit"), arg = "per", call = call)
 }

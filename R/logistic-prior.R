@@ -380,7 +380,7 @@ slope_variances <- function(prior, design, slopes, call) {
   given <- ifelse(is.na(sd), variances, sd^2)
   if (any(open)) {
     given[open] <- default_variances(
-      design, slopes[open], unname(wide[open]), call
+      design, slopes[open], unname(wide[open])
     )
   }
   unname(given)
@@ -432,9 +432,6 @@ linked_prior <- function(prior, link) {
 arrange_prior <- function(prior, columns, slopes, call) {
   given <- prior$slope_variance
   p <- length(columns)
-  if (is.null(given)) {
-    return(NULL)
-  }
   if (length(given) == 1L && !is.matrix(given)) {
     return(rep(given, length(slopes)))
   }
@@ -477,7 +474,7 @@ check_prior_names <- function(names, expected, call) {
 }
 
 # (wide / s_j)^2; a constant column has no scale.
-default_variances <- function(design, slopes, wide, call) {
+default_variances <- function(design, slopes, wide) {
   sd <- design$sd[slopes]
   mean <- design$mean[slopes]
   flat <- !(sd > 0)

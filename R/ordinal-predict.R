@@ -77,12 +77,8 @@ predict.gibbsite_categories <- function(object, newdata = NULL, type = NULL,
   if (interval == "mean") {
     return(category_intervals(object, rows, level, call, type))
   }
-  shares <- category_shares(object, rows, type)
-  out <- if (type == "class") {
-    most_probable(model, shares)
-  } else {
-    shares
-  }
+  out <- category_shares(object, rows, type)
+  if (type == "class") out <- most_probable(model, out)
   if (is.null(newdata)) as_excluded(model, out) else out
 }
 
@@ -167,7 +163,7 @@ ordered_shares <- function(fit, rows) {
   order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
   for (block in row_blocks(n, nrow(draws), most = 1e6)) {
     i <- order[block]
-    if (length(i) == 0L || anyNA(i)) next
+    if (length(i) == 0L) next
     at <- with_mean(
       predictor_moments(model, draws, rows_at_places(rows, i))
     )
@@ -245,7 +241,7 @@ augment.gibbsite_categories <- function(x, data = NULL, newdata = NULL,
   check_no_more(...)
   check_level(conf.level, arg = "conf.level")
   model <- fit_part(x, "model")
-  check_augmented_data(data, call)
+  if (!is.null(data)) check_given_data(data, call)
   shares <- stats::predict(
     x, newdata, type = "response", offset = offset, re_formula = re_formula,
     allow_new_levels = allow_new_levels

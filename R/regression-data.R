@@ -172,6 +172,18 @@ trials_of_weights <- function(response, weights, call) {
   list(response = response, weights = NULL)
 }
 
+# list(response, weights, offset, total), checked; of trials_of_weights() and
+# total_weights(). n: the number of rows.
+weighted_response <- function(response, name, weights, offset, n, call) {
+  response$name <- name
+  weights <- check_weights(weights, n, call)
+  settled <- trials_of_weights(response, weights, call)
+  c(settled, list(
+    offset = check_offset(offset, n, call),
+    total = total_weights(settled$response, settled$weights)
+  ))
+}
+
 check_weights <- function(weights, n, call) {
   weights <- check_numeric_vector(
     weights, length = n, length_why = "one for each observation", lower = 0,
@@ -235,9 +247,7 @@ check_na_action <- function(na_action, call, frame = TRUE, further = NULL) {
     }
     if (!any(same)) {
       words <- or_words(quoted(c("fail", "omit", "exclude", further)))
-      abort_argument(
-        "`na_action` must be {words} with a matrix.", call = call
-      )
+      abort_argument("`na_action` must be {words} with a matrix.", call = call)
     }
     na_action <- names(known)[same]
   }
@@ -283,159 +293,6 @@ rows_left_out <- function(incomplete, action, where, names, call) {
   )
 }
 
-# A formula must have two sides, and on the right none of the terms that only
-# other packages support.
-# `maker`: the function that was called; `other`: the one that has random
-# effects.
-check_model_formula <- function(formula, maker, call, other = maker) {
-  check_has_response(formula, "y ~ x", call)
-  terms <- formula_terms(formula[[3L]])
-  check_foreign_terms(formula[[2L]], terms, environment(formula), call)
-  bars <- vapply(terms, is_random_effect, NA)
-  if (any(bars)) {
-    shown <- deparse1(terms[bars][[1L]])
-    abort_argument(
-      c(
-        "`formula` cannot have random effects, such as {.code ({shown})}: they
-         are not supported by {.fn {maker}}.",
-        i = "{.fn {other}} has them; a logical `or` is written
-             {.code I(a | b)}."
-      ),
-      call = call, class = "formula"
-    )
-  }
-  smooth <- unlist(lapply(terms, smooth_names, environment(formula)))
-  if (length(smooth) > 0L) {
-    abort_argument(
-      c(
-        "`formula` cannot have smooth terms, such as {.code {smooth[1]}()}: they
-         are not supported by {.fn {maker}}.",
-        i = "Use columns of a basis: {.code splines::ns(x, 4)},
-             {.code splines::bs(x)} or {.code poly(x, 3)}."
-      ),
-      call = call, class = "formula"
-    )
-  }
-}
-
-# What stands after the bar of a response in brms, and its terms.
-response_words <- c(
-  weights = "Give `weights = `.",
-  se = "{.fn gibbs_hlm} has {.arg se}: known standard errors.",
-  trials = "The response is {.code cbind(successes, failures)}.",
-  rate = "Give {.code offset = log()} of it.",
-  cens = NA, trunc = NA, mi = NA, thres = NA
-)
-
-check_foreign_terms <- function(response, terms, env, call) {
-  name_of <- function(x) {
-    if (is.call(x) && is.name(x[[1L]])) as.character(x[[1L]]) else ""
-  }
-  own <- vapply(terms, name_of, "")
-  strange <- own[own %in% c("mo", "me", "mi", "cs", "gp", "ar", "arma")]
-  strange <- Filter(function(name) {
-    !exists(name, env %||% globalenv(), mode = "function")
-  }, strange)
-  hint <- if ("mo" %in% strange) "An ordered factor is a predictor as it is."
-  if (name_of(response) == "|") {
-    added <- name_of(response[[3L]])
-    if (added %in% names(response_words)) {
-      strange <- added
-      hint <- stats::na.omit(response_words[[added]])
-    }
-  }
-  if (length(strange) > 0L) {
-    abort_argument(
-      c("`formula` cannot have {.fn {strange[[1]]}}, which is of brms.",
-        stats::setNames(hint, rep("i", length(hint)))),
-      call = call, class = "formula"
-    )
-  }
-}
-
-# shown: a formula, as an example.
-check_has_response <- function(formula, shown, call) {
-  if (is.data.frame(formula)) {
-    abort_argument(
-      c("`formula` must be a formula, such as {.code {shown}}, not a data
-         frame.",
-        i = "After a pipe give it by its name: {.code formula = {shown}}."),
-      call = call
-    )
-  }
-  if (is.character(formula)) {
-    abort_argument(
-      c("`formula` must be a formula, such as {.code {shown}}, not text.",
-        i = "{.fn as.formula} makes one of text."),
-      call = call
-    )
-  }
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort_argument("`formula` must have a response: `{shown}`.", call = call)
-  }
-}
-
-# The parts of a right-hand side that are not formula operators.
-formula_terms <- function(part) {
-  operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
-  if (is.call(part) && is.name(part[[1L]]) &&
-        as.character(part[[1L]]) %in% operators) {
-    return(unlist(lapply(as.list(part)[-1L], formula_terms)))
-  }
-  list(part)
-}
-
-# `.` stands for the columns of the data, as a term of its own.
-check_dot <- function(part, data, call) {
-  dotted <- Filter(function(term) "." %in% all.vars(term), formula_terms(part))
-  if ("." %in% names(data) || length(dotted) == 0L) {
-    return(invisible())
-  }
-  within <- Filter(is.call, dotted)
-  if (length(within) > 0L) {
-    shown <- deparse1(within[[1L]])
-    abort_argument(
-      c("`.` in `formula` must be a term of its own, not a part of
-         {.code {shown}}.",
-        i = "Name the variables there."),
-      call = call, class = "formula"
-    )
-  }
-  if (is.null(data) || is.environment(data)) {
-    abort_dot(call)
-  }
-}
-
-abort_dot <- function(call) {
-  abort_argument(
-    c("`.` in `formula` needs a data frame `data`.",
-      i = "Give {.arg data}, or name the variables."),
-    call = call, class = "formula"
-  )
-}
-
-is_random_effect <- function(term) {
-  is.call(term) && is.name(term[[1L]]) &&
-    as.character(term[[1L]]) %in% c("|", "||")
-}
-
-# Smooth terms such as s(x) of mgcv, gam and brms: either the function is not
-# found, or it is one of these packages and does not return a column. A function
-# of the user with such a name is accepted.
-smooth_names <- function(term, env) {
-  if (!is.call(term) || !is.name(term[[1L]])) {
-    return(NULL)
-  }
-  name <- as.character(term[[1L]])
-  if (!name %in% c("s", "te", "ti", "t2", "lo")) {
-    return(NULL)
-  }
-  found <- get0(name, envir = env %||% globalenv(), mode = "function")
-  theirs <- is.null(found) ||
-    environmentName(environment(found)) %in% c("mgcv", "gam", "brms")
-  if (theirs) name
-}
-
 # Checks that `data` is of a type that stats::model.frame() accepts.
 check_model_data <- function(data, call) {
   if (is.data.frame(data)) {
@@ -471,9 +328,9 @@ check_one_column <- function(data, used, arg, call) {
 # The value of an argument given as an expression in the columns of `data`.
 evaluate_argument <- function(expression, data, env, arg, call) {
   tryCatch(eval(expression, data, env), error = function(cnd) {
-    reason <- conditionMessage(cnd)
     abort_argument(
-      c("`{arg}` could not be evaluated.", x = "{reason}"), call = call
+      c("`{arg}` could not be evaluated.", x = "{conditionMessage(cnd)}"),
+      call = call
     )
   })
 }
@@ -493,10 +350,9 @@ check_model_subset <- function(expression, data, env, call) {
     )
   }
   if (!is.null(subset) && !chooses_rows(subset, rows)) {
-    given <- describe(subset)
     abort_argument(
       "`subset` must choose rows by TRUE and FALSE, by number or by name, not
-       {given}.",
+       {describe(subset)}.",
       call = call
     )
   }
@@ -516,15 +372,11 @@ chooses_rows <- function(x, rows) {
   switch(typeof(x),
     logical = any(x, na.rm = TRUE),
     integer = ,
-    double = are_row_numbers(x, length(rows %||% x), is.null(rows)),
+    double = length(x) > 0L && all(is.finite(x) & x == round(x)) &&
+      any(x != 0) && (is.null(rows) || all(abs(x) <= length(rows))),
     character = length(x) > 0L && (is.null(rows) || all(x %in% rows)),
     FALSE
   )
-}
-
-are_row_numbers <- function(x, n, any_size) {
-  length(x) > 0L && all(is.finite(x) & x == round(x)) && any(x != 0) &&
-    (any_size || all(abs(x) <= n))
 }
 
 # For a vector of another length than the data has rows, in the words of
@@ -683,14 +535,14 @@ check_none_missing <- function(frame, se, call) {
 
 act_on_missing <- function(action, frame, call) {
   kept <- tryCatch(action(frame), error = function(cnd) {
-    reason <- conditionMessage(cnd)
-    abort_argument(c("`na_action` failed.", x = "{reason}"), call = call)
+    abort_argument(
+      c("`na_action` failed.", x = "{conditionMessage(cnd)}"), call = call
+    )
   })
   if (!is.data.frame(kept) || nrow(kept) == 0L ||
         !identical(names(kept), names(frame))) {
-    given <- describe(kept)
     abort_argument(
-      "`na_action` must return rows of the model frame, not {given}.",
+      "`na_action` must return rows of the model frame, not {describe(kept)}.",
       call = call
     )
   }
@@ -805,15 +657,11 @@ formula_parts <- function(formula, data, user_call, maker, as_response, action,
   made <- regression_frame(formula, data, user_call, action, env, call)
   frame <- made$frame
   terms <- attr(frame, "terms")
-  n <- nrow(frame)
   name <- deparse1(terms[[2L]])
-  response <- as_response(stats::model.response(frame), name, call)
-  response$name <- name
-  weights <- check_weights(frame[["(weights)"]], n, call)
-  settled <- trials_of_weights(response, weights, call)
-  response <- settled$response
-  weights <- settled$weights
-  offset <- check_offset(frame_offset(frame, call), n, call)
+  parts <- weighted_response(
+    as_response(stats::model.response(frame), name, call), name,
+    frame[["(weights)"]], frame_offset(frame, call), nrow(frame), call
+  )
   check_contrasts(contrasts, frame, call)
   x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
@@ -825,10 +673,7 @@ formula_parts <- function(formula, data, user_call, maker, as_response, action,
     times = made$times, other_rows = made$other_rows
   )
   more$constants <- made$constants
-  list(
-    x = x, columns = colnames(x), response = response, weights = weights,
-    offset = offset, total = total_weights(response, weights), more = more
-  )
+  c(list(x = x, columns = colnames(x)), parts, list(more = more))
 }
 
 # R makes the names of columns of those of variables and levels: "abc" of `a`
@@ -838,9 +683,9 @@ model_matrix <- function(terms, frame, contrasts, call) {
     stats::model.matrix(terms, frame, contrasts.arg = contrasts),
     error = function(cnd) {
       check_several_levels(terms, frame, call)
-      reason <- conditionMessage(cnd)
       abort_argument(
-        c("The model matrix cannot be made.", x = "{reason}"), call = call
+        c("The model matrix cannot be made.", x = "{conditionMessage(cnd)}"),
+        call = call
       )
     }
   )
@@ -911,38 +756,30 @@ matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
       call = call
     )
   }
-  response <- as_response(y, "y", call)
-  response$name <- "y"
-  weights <- check_weights(weights, n, call)
-  settled <- trials_of_weights(response, weights, call)
-  response <- settled$response
-  weights <- settled$weights
-  offset <- check_offset(offset, n, call)
+  parts <- weighted_response(
+    as_response(y, "y", call), "y", weights, offset, n, call
+  )
   columns <- whole_column_names(colnames(x), ncol(x), "x")
-  total <- total_weights(response, weights)
-  found <- measure_columns(x, total)
+  found <- measure_columns(x, parts$total)
   left_out <- matrix_left_out(
-    x, response, columns, which(!found$finite), action, call
+    x, parts$response, columns, which(!found$finite), action, call
   )
   if (!is.null(left_out)) {
     found <- NULL
-    out <- -as.integer(left_out)
-    x <- x[out, , drop = FALSE]
-    response$y <- response$y[out]
-    response$trials <- response$trials[out]
-    weights <- weights[out]
-    offset <- offset[out]
-    total <- total[out]
+    kept <- -as.integer(left_out)
+    x <- x[kept, , drop = FALSE]
+    own <- intersect(c("y", "trials"), names(parts$response))
+    parts$response[own] <- lapply(parts$response[own], `[`, kept)
+    own <- c("weights", "offset", "total")
+    parts[own] <- lapply(parts[own], `[`, kept)
   }
-  list(
-    x = x, columns = columns, response = response, weights = weights,
-    offset = offset, total = total, found = found,
-    more = list(
+  c(list(x = x, columns = columns), parts, list(
+    found = found, more = list(
       formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
       model = NULL, na.action = left_out, row_names = rownames(x),
       named = !is.null(colnames(x))
     )
-  )
+  ))
 }
 
 # A double matrix or a dgCMatrix, unchanged if it already is one.
@@ -956,7 +793,11 @@ as_design <- function(x, call, arg = "x") {
     x <- matrix_from_data_frame(x, arg, call)
   } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
-      abort_no_design(x, arg, call)
+      # the argument `x` of a fit may be a formula, new data may not
+      expected <- paste0(
+        if (arg == "x") "a formula, or ", "a numeric matrix of predictors"
+      )
+      abort_expected(x, expected, FALSE, arg, call)
     }
     if (length(x) > .Machine$integer.max) {
       abort_argument(
@@ -974,14 +815,6 @@ as_design <- function(x, call, arg = "x") {
     abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x
-}
-
-abort_no_design <- function(x, arg, call) {
-  # the argument `x` of a fit may be a formula, new data may not
-  expected <- paste0(
-    if (arg == "x") "a formula, or ", "a numeric matrix of predictors"
-  )
-  abort_expected(x, expected, FALSE, arg, call)
 }
 
 # wild: columns with values that are not finite.

@@ -175,8 +175,10 @@ rows_at_places <- function(rows, at) {
   rows
 }
 
-rows_to_predict <- function(model, newdata, offset, re_formula,
-                            allow_new_levels, call) {
+# The rows of new data, or of the fit's own.
+rows_to_predict <- function(model, newdata = NULL, offset = NULL,
+                            re_formula = NULL, allow_new_levels = FALSE,
+                            call) {
   allow_new_levels <- check_flag(
     allow_new_levels, arg = "allow_new_levels", call = call
   )

@@ -85,7 +85,8 @@ changed_words <- function(model) {
 
 # ---- The generics ------------------------------------------------------------
 
-# Types of predict() and of residuals(), the default first.
+# Types of predict() and of residuals(), which categories do not have; the
+# default first.
 response_types <- function(response) UseMethod("response_types")
 #' @exportS3Method
 response_types.default <- function(response) c("link", "response", "class")
@@ -94,13 +95,11 @@ response_types.normal_response <- function(response) c("link", "response")
 
 residual_types <- function(response) UseMethod("residual_types")
 #' @exportS3Method
-residual_types.default <- function(response) character()
-#' @exportS3Method
-residual_types.normal_response <- function(response) c("response", "pearson")
-#' @exportS3Method
-residual_types.binomial_response <- function(response) {
+residual_types.default <- function(response) {
   c("deviance", "pearson", "response")
 }
+#' @exportS3Method
+residual_types.normal_response <- function(response) c("response", "pearson")
 
 response_family <- function(response) UseMethod("response_family")
 #' @exportS3Method

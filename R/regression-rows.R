@@ -129,9 +129,9 @@ matrix_rows <- function(model, newdata, call) {
 formula_rows <- function(model, newdata, terms, call) {
   design <- model_design(model)
   if (!is.data.frame(newdata)) {
-    given <- describe(newdata)
     abort_argument(
-      "{.arg newdata} must be a data frame, not {given}.", call = call
+      "{.arg newdata} must be a data frame, not {describe(newdata)}.",
+      call = call
     )
   }
   check_one_column(newdata, all.vars(terms), "newdata", call)
@@ -148,10 +148,9 @@ formula_rows <- function(model, newdata, terms, call) {
         )
       ),
       error = function(cnd) {
-        reason <- conditionMessage(cnd)
         abort_argument(
           c("The model frame of {.arg newdata} cannot be made.",
-            x = "{reason}"),
+            x = "{conditionMessage(cnd)}"),
           call = call
         )
       }
