@@ -122,7 +122,7 @@ categorical_data <- function(frame, prior, layout) {
     sum(row_weights(frame)[rows] *
           log_multinomial(frame$counts[rows, , drop = FALSE]))
   }
-  nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
+  nesting <- nestings(frame, layout)
   p <- ncol(frame$x)
   # the priors of the categories differ, the groups and predictors do not
   joint <- joint_draw(
@@ -262,10 +262,7 @@ categorical_state <- function(model, parts) {
 category_states <- function(model, state) {
   count <- length(model_response(model)$levels) - 1L
   lapply(seq_len(count), function(k) {
-    own <- function(x) {
-      size <- length(x) %/% count
-      x[(k - 1L) * size + seq_len(size)]
-    }
+    own <- function(x) matrix(x, ncol = count)[, k]
     list(
       factor = own(state$factor), beta = 1, b = own(state$b), u = own(state$u)
     )
@@ -278,15 +275,13 @@ category_states <- function(model, state) {
 model_start.categories_model <- function(model, init) {
   p <- length(model$single$coefficients)
   x <- matrix(model$data$parts[[1L]]$fixed, p)
-  given <- init$coefficients
+  given <- if (!is.null(init$coefficients)) {
+    matrix(init$coefficients, p, length(model$data$parts))
+  }
   parts <- lapply(seq_along(model$data$parts), function(k) {
     view <- category_view(model, k)
     list(
-      b = if (is.null(given)) {
-        start_coefficients(x)
-      } else {
-        given[(k - 1L) * p + seq_len(p)]
-      },
+      b = if (is.null(given)) start_coefficients(x) else given[, k],
       covariances = start_bar_covariances(
         view$model, list(Sigma = init$Sigma[[view$category]])
       )

@@ -93,7 +93,7 @@ count_data <- function(frame, family, prior, layout) {
       bar
     })
   }
-  nesting <- if (length(bars) > 0L) nestings(frame, layout) else list()
+  nesting <- nestings(frame, layout)
   data <- list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),

@@ -19,7 +19,6 @@ events_response <- function(family) {
 # Numbers of events: whole, 0 or more. most: those that a double tells apart;
 # simulated ones may be larger.
 as_events <- function(y, name, call, most = 2^53) {
-  check_not_64_bit(y, paste0("`", name, "`"), call)
   expected <- "whole numbers, 0 or more"
   if (is.logical(y) || is.factor(y)) {
     hint <- if (nlevels(y) > 2L) {

@@ -88,7 +88,7 @@ ordinal_data <- function(frame, prior, layout) {
     c(1 / prior$slope_variance, thresholds / prior$threshold_sd^2)
   )
   bars <- latent_bars(frame, layout, rows, prior, common)
-  nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
+  nesting <- nestings(frame, layout)
   weights <- row_weights(frame)[rows]
   data <- list(
     count = as.double(length(bars)), p = common$p, n = as.double(n),

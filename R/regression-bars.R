@@ -89,7 +89,7 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
     coefficients = fixed, layout = layout,
     levels = if (grouped) levels, group_name = if (grouped) names(levels),
     design = c(
-      if (grouped) crossed_design_of(frame) else lm_design_of(frame), design
+      if (grouped) crossed_design_of(frame) else kept_parts(frame), design
     ),
     frame = frame
   )

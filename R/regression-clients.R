@@ -605,7 +605,8 @@ emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
   attr(draws, "n.chains") <- nchains(object)
   x <- fitted_design(model_design(model), trms, frame)
   list(
-    X = if (ordered) without_intercept(x) else x, bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
+    X = if (ordered) without_intercept(x) else x,
+    bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
     # every linear function of the coefficients has a posterior
     nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
     # Phi(x'w) is the probability of no category
@@ -651,7 +652,6 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
   call <- rlang::current_env()
   check_regression(model, "model", call)
   type <- check_choice(type, c("response", "link", "prediction"))
-  allow_new_levels <- check_flag(allow_new_levels)
   offset <- client_offset(model, newdata, "newdata", call)
   draws <- steady_draws(
     model, newdata, offset, re_formula, allow_new_levels, type, call

@@ -512,7 +512,7 @@ with_steady_groups <- function(rows, fit, chosen, call) {
   rows
 }
 
-# With the predictor and the scale of some of the draws.
+# The same of some of the draws, with their linear predictors and scale.
 at_some_draws <- function(at, some = seq_len(nrow(at$draws))) {
   at$draws <- at$draws[some, , drop = FALSE]
   at$rows$steady$chosen <- at$rows$steady$chosen[some]

@@ -49,15 +49,20 @@ coefficient_columns <- function(model) {
   }
 }
 
-# The parts of a frame that are kept without the data, and `...` further ones.
-# times: of time_kinds(); named: whether a matrix had names of its columns;
-# other_rows: of variables_of_other_rows(); constants: of constant_variables().
+# The parts of a frame that predictions for new data need, which are kept
+# without the data, and `...` further ones. times: of time_kinds(); named:
+# whether a matrix had names of its columns; other_rows: of
+# variables_of_other_rows(); constants: of constant_variables(); offset: whether
+# the fit had an argument `offset`.
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
     "other_rows", "constants", ...
   )
-  frame[intersect(parts, names(frame))]
+  c(
+    frame[intersect(parts, names(frame))],
+    list(offset = has_offset_argument(frame))
+  )
 }
 
 # list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
@@ -359,6 +364,8 @@ rows_used <- function(frame) {
     frame$total > 0
   }
 }
+
+without_offset <- function(frame) frame$y - (frame$offset %||% 0)
 
 row_weights <- function(frame) frame$weights %||% rep(1, length(frame$y))
 

@@ -404,13 +404,13 @@ lm_t_model_of <- function(frame, prior, design) {
       prior
     ),
     cures = lm_cures, coefficients = design$columns, layout = design,
-    design = c(lm_design_of(frame), list(errors = "t")), frame = frame
+    design = c(kept_parts(frame), list(errors = "t")), frame = frame
   )
 }
 
 lm_t_data <- function(frame, prior, design) {
   used <- rows_used(frame)
-  y <- (frame$y - (frame$offset %||% 0))[used]
+  y <- without_offset(frame)[used]
   slopes <- design$slopes
   intercept <- design$intercept
   centre <- 0
@@ -566,7 +566,7 @@ hlm_t_data <- function(frame, frames, priors, layout) {
   design <- layout[[1L]]
   prior <- priors[[1L]]
   weights <- used_weights(frame, used)
-  y <- (frame$y - (frame$offset %||% 0))[used]
+  y <- without_offset(frame)[used]
   # a state must not depend on the responses
   centre <- if (length(design$intercept) == 1L) prior$intercept_mean else 0
   fixed <- c(
