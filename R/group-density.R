@@ -193,11 +193,15 @@ linked_effects <- function(slopes) {
     }
   }
   for (k in seq_len(d)) {
-    below <- which(out[, k])
-    below <- below[below > k]
+    below <- later_links(out, k)
     out[below, below] <- TRUE
   }
   out
+}
+
+# The effects after k to which it is linked.
+later_links <- function(links, k) {
+  which(links[, k] & seq_len(nrow(links)) > k)
 }
 
 # I + sum_i s_i W_i s_i', lower triangle: draws x d x d. n: the number of rows.
@@ -228,8 +232,7 @@ group_precision <- function(slopes, links, second, n) {
 factor_linked <- function(x, links) {
   for (k in seq_len(ncol(links))) {
     x[, k, k] <- sqrt(x[, k, k])
-    below <- which(links[, k])
-    below <- below[below > k]
+    below <- later_links(links, k)
     for (i in below) {
       x[, i, k] <- x[, i, k] / x[, k, k]
       for (j in below[below <= i]) {
@@ -252,7 +255,7 @@ solve_roots <- function(root, x, both, links) {
     }
   }
   for (k in rev(seq_len(q))) {
-    for (c in which(links[seq_len(q - k) + k, k]) + k) {
+    for (c in later_links(links, k)) {
       x[, k] <- x[, k] - root[, c, k] * x[, c]
     }
     x[, k] <- x[, k] / root[, k, k]

@@ -226,7 +226,7 @@ weights.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   frame <- check_frame(model)
-  weights <- frame$total %||% frame$weights %||% rep(1, nrow(frame$x))
+  weights <- frame$total %||% row_weights(frame)
   as_excluded(model, with_row_names(weights, rownames(frame$x)))
 }
 

@@ -559,13 +559,13 @@ response_shown <- function(fit, variable, level, call) {
   by <- rep(grid$groups, each = length(grid$at))
   predicted <- function(at, by) grid_predictors(model, grid, at, by, call)
   rows <- predicted(at, by)
-  rows$size <- rep(1, nrow(rows$x))
-  curve <- function(interval) {
+  curve <- function(rows, interval) {
+    rows$size <- rep(1, nrow(rows$x))
     prediction_table(fit, rows, "response", interval, level)
   }
   table <- data.frame(
     x = if (is.numeric(grid$values)) as.double(at) else at,
-    curve("mean")[c("mean", "lower", "upper")]
+    curve(rows, "mean")[c("mean", "lower", "upper")]
   )
   table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
   normal <- is.null(frame$total)
@@ -576,11 +576,9 @@ response_shown <- function(fit, variable, level, call) {
         newdata = grid_rows(grid, at, by), offset = typical_offset(model),
         new_groups = TRUE
       ), call)
-      rows$size <- rep(1, nrow(rows$x))
     }
-    table[c("new_lower", "new_upper")] <- curve("prediction")[c(
-      "lower", "upper"
-    )]
+    ends <- curve(rows, "prediction")[c("lower", "upper")]
+    table[c("new_lower", "new_upper")] <- ends
   }
   points <- response_points(grid, frame, estimate$mean, predicted, table$by)
   list(

@@ -158,8 +158,7 @@ response_size.normal_response <- function(response, model, newdata, weights,
                                           trials, n, call) {
   check_no_size(trials, "trials", "binomial", call)
   size <- given_size(weights, "weights", newdata, n, TRUE, call)
-  if (is.null(newdata)) model$frame$weights %||% rep(1, n) else
-    size %||% rep(1, n)
+  (if (is.null(newdata)) model$frame$weights else size) %||% rep(1, n)
 }
 
 # New normal observations of a fit with weights, which have none.
