@@ -119,10 +119,10 @@ categorical_data <- function(frame, prior, layout) {
   x <- in_basis(frame$x[rows, , drop = FALSE], basis)
   fixed <- as.double(t(unname(x)))
   constant <- if (is.null(frame$counts)) 0 else {
-    sum((frame$weights %||% rep(1, length(frame$y)))[rows] *
+    sum(row_weights(frame)[rows] *
           log_multinomial(frame$counts[rows, , drop = FALSE]))
   }
-  nesting <- if (!is.null(layout)) nestings(frame, layout) else list()
+  nesting <- nestings(frame, layout)
   p <- ncol(frame$x)
   # the priors of the categories differ, the groups and predictors do not
   joint <- joint_draw(
@@ -180,7 +180,7 @@ model_labels.categories_model <- function(model) {
   label <- columns
   for (view in category_views(model)) {
     own <- if (has_groups(model)) {
-      model_labels.hlm_crossed_model(view$model)$label
+      model_labels(view$model)$label
     } else {
       coefficient_labels(view$model$columns)
     }
@@ -206,7 +206,7 @@ model_invariants.hlm_categorical_model <- function(model, draws) {
   judged <- unlist(lapply(category_views(model), function(view) {
     none <- matrix(0, 0L, length(view$at))
     colnames(none) <- view$model$columns
-    kept <- colnames(model_invariants.hlm_crossed_model(view$model, none))
+    kept <- colnames(model_invariants(view$model, none))
     view$at[match(kept, view$model$columns)]
   }))
   draws[, sort(unique(judged)), drop = FALSE]
@@ -262,10 +262,7 @@ categorical_state <- function(model, parts) {
 category_states <- function(model, state) {
   count <- length(model_response(model)$levels) - 1L
   lapply(seq_len(count), function(k) {
-    own <- function(x) {
-      size <- length(x) %/% count
-      x[(k - 1L) * size + seq_len(size)]
-    }
+    own <- function(x) matrix(x, ncol = count)[, k]
     list(
       factor = own(state$factor), beta = 1, b = own(state$b), u = own(state$u)
     )
@@ -278,15 +275,13 @@ category_states <- function(model, state) {
 model_start.categories_model <- function(model, init) {
   p <- length(model$single$coefficients)
   x <- matrix(model$data$parts[[1L]]$fixed, p)
-  given <- init$coefficients
+  given <- if (!is.null(init$coefficients)) {
+    matrix(init$coefficients, p, length(model$data$parts))
+  }
   parts <- lapply(seq_along(model$data$parts), function(k) {
     view <- category_view(model, k)
     list(
-      b = if (is.null(given)) {
-        start_coefficients(x)
-      } else {
-        given[(k - 1L) * p + seq_len(p)]
-      },
+      b = if (is.null(given)) start_coefficients(x) else given[, k],
       covariances = start_bar_covariances(
         view$model, list(Sigma = init$Sigma[[view$category]])
       )
@@ -461,7 +456,7 @@ predictor_deviations.categories_model <- function(model, fit) {
 #' @exportS3Method
 predictor_bars.categories_model <- function(model) {
   out <- lapply(category_views(model), function(view) {
-    bars <- predictor_bars.hlm_crossed_model(view$model)
+    bars <- predictor_bars(view$model)
     lapply(bars, function(bar) {
       named <- of_category(view$category, c(bar$design$bar, bar$columns),
                            bar$design$bar)

@@ -278,13 +278,14 @@ abort_needed <- function(arg, what, call) {
 }
 
 # An error that shows the first element that breaks the rule.
-abort_elements <- function(wrong, value, arg, rule, call, hint = NULL) {
+abort_elements <- function(wrong, value, arg, rule, call, hint = NULL,
+                           class = NULL) {
   if (any(wrong)) {
     at <- which(wrong)[[1L]]
     found <- value[[at]]
     abort_argument(
       c("`{arg}` must be {rule}: element {at} is {found}.", i = hint),
-      call = call
+      call = call, class = class
     )
   }
 }

@@ -93,7 +93,7 @@ count_data <- function(frame, family, prior, layout) {
       bar
     })
   }
-  nesting <- if (length(bars) > 0L) nestings(frame, layout) else list()
+  nesting <- nestings(frame, layout)
   data <- list(
     count = as.double(length(bars)), p = as.double(p),
     n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
@@ -139,32 +139,16 @@ model_response.events_model <- function(model) {
 }
 
 #' @exportS3Method
-model_labels.count_model <- function(model) {
-  columns <- model$columns
-  fixed <- seq_along(model$coefficients)
-  label <- columns
-  label[fixed] <- coefficient_labels(columns[fixed])
-  data.frame(variable = columns, label = with_count_labels(columns, label))
-}
-
-#' @exportS3Method
-model_labels.hlm_count_model <- function(model) {
-  out <- model_labels.hlm_crossed_model(model)
-  out$label <- with_count_labels(out$variable, out$label)
+model_labels.events_model <- function(model) {
+  out <- if (has_groups(model)) NextMethod() else fixed_effects_labels(model)
+  out$label[out$variable == "dispersion"] <- "dispersion: 1 / sqrt(size)"
   out
-}
-
-with_count_labels <- function(columns, label) {
-  label[columns == "dispersion"] <- "dispersion: 1 / sqrt(size)"
-  label[columns == "log_lik"] <- "log-likelihood"
-  label
 }
 
 # ---- Starting values and sweeps ----------------------------------------------
 
-# The first sweep draws b. `covariances`: of each bar, NULL without groups.
-count_state <- function(model, covariances, dispersion,
-                        b = model$data$start) {
+# covariances: of each bar, NULL without groups.
+count_state <- function(model, covariances, dispersion, b) {
   base <- state_of_bars(model, covariances)
   list(
     sweep = 0, factor = base$factor, beta = 1, b = as.double(b), u = base$u,
@@ -180,24 +164,15 @@ model_notes.count_model <- function(model, fit, table) {
 }
 
 # The standard deviations of the groups and the dispersion are those of the
-# prior, each over or under by a factor of up to 10.
-start_dispersion <- function(model, init) {
-  spread <- exp(stats::runif(1L, -1, 1) * log(10))
-  init$dispersion %||% (model$data$scale * spread)
-}
-
+# prior, each over or under by a factor of up to 10. The first sweep draws b.
 #' @exportS3Method
-model_start.count_model <- function(model, init) {
+model_start.events_model <- function(model, init) {
+  spread <- exp(stats::runif(1L, -1, 1) * log(10))
+  dispersion <- init$dispersion %||% (model$data$scale * spread)
   count_state(
-    model, NULL, start_dispersion(model, init),
+    model, start_bar_covariances(model, init), dispersion,
     init$coefficients %||% model$data$start
   )
-}
-
-#' @exportS3Method
-model_start.hlm_count_model <- function(model, init) {
-  dispersion <- start_dispersion(model, init)
-  count_state(model, start_bar_covariances(model, init), dispersion)
 }
 
 #' @exportS3Method
@@ -206,43 +181,33 @@ model_sweeps.events_model <- function(model, state, n, control) {
 }
 
 #' @exportS3Method
-model_check_init.count_model <- function(model, init, where, call) {
-  check_count_init(model, init, "coefficients", where, call)
+model_check_init.events_model <- function(model, init, where, call) {
+  grouped <- has_groups(model)
+  check_init_names(init, c(
+    if (grouped) "Sigma" else "coefficients",
+    if (model$data$negbinomial == 1) "dispersion"
+  ), where, call)
+  if (!is.null(init$dispersion)) {
+    check_init_scales(init, "dispersion", where, call, c(1e-60, 1e60))
+  }
+  if (grouped) {
+    return(check_bar_covariances(model, init, where, call))
+  }
   check_init_vector(
     init, "coefficients", length(model$coefficients), where, call
   )
   in_columns_of_c(model, init)
 }
 
-check_count_init <- function(model, init, further, where, call) {
-  check_init_names(
-    init, c(further, if (model$data$negbinomial == 1) "dispersion"), where,
-    call
-  )
-  if (!is.null(init$dispersion)) {
-    check_init_scales(init, "dispersion", where, call, c(1e-60, 1e60))
-  }
-}
-
 #' @exportS3Method
-model_check_init.hlm_count_model <- function(model, init, where, call) {
-  check_count_init(model, init, "Sigma", where, call)
-  check_bar_covariances(model, init, where, call)
-}
-
-#' @exportS3Method
-model_init_from_state.count_model <- function(model, state) {
-  list(
-    coefficients = with_fixed_of_data(model, state)$b,
-    dispersion = dispersion_of(model, state)
-  )
-}
-
-#' @exportS3Method
-model_init_from_state.hlm_count_model <- function(model, state) {
-  list(
-    Sigma = state_covariances(model, state),
-    dispersion = dispersion_of(model, state)
+model_init_from_state.events_model <- function(model, state) {
+  c(
+    if (has_groups(model)) {
+      list(Sigma = state_covariances(model, state))
+    } else {
+      list(coefficients = with_fixed_of_data(model, state)$b)
+    },
+    list(dispersion = dispersion_of(model, state))
   )
 }
 
@@ -277,7 +242,7 @@ dispersion_of <- function(model, state) {
 
 #' @exportS3Method
 simulate_data.events_model <- function(model, state) {
-  eta <- matrix(eta_of_state(model, with_fixed_of_data(model, state)), 1L)
+  eta <- matrix(state_predictor(model, state), 1L)
   drop(response_draw(
     model_response(model), eta, NULL, dispersion_of(model, state)
   ))
@@ -357,4 +322,124 @@ model_fold.events_model <- function(model, held, by) {
   fold_of_rows(model, held, by, function(rest) {
     count_model_of(rest, model$design$family, model$prior, model$layout)
   })
+}
+
+# ---- The prior ---------------------------------------------------------------
+
+#' Prior of a count regression
+#'
+#' The prior of [gibbs_count()]: the coefficients are normal and the standard
+#' deviations of groups half-t, as in [logistic_prior()]; so is the dispersion
+#' of the negative binomial distribution,
+#' \deqn{w \sim \mathrm{N}(m, C), \quad \sqrt{\Sigma_{kk}} \sim
+#'   \mathrm{half}\textrm{-}t_{\nu}(A_k), \quad \tau = 1/\sqrt{r} \sim
+#'   \mathrm{half}\textrm{-}t_{\nu_\tau}(A_\tau).}{
+#'   w ~ N(m, C), sqrt(Sigma_kk) ~ half-t_nu(A_k), tau = 1/sqrt(r) ~
+#'   half-t_nu_tau(A_tau).}
+#'
+#' Fields left `NULL` are completed at the fit from the predictors, never from
+#' the response, and [prior_summary()] shows the values used. Those of the
+#' coefficients and of groups are as in [logistic_prior()], on the scale of the
+#' log of the mean: with the default of a slope the change by one standard
+#' deviation of the predictor has a prior standard deviation of 2.5, a factor of
+#' 12 for the mean. As there, the prior depends on where a predictor has its 0:
+#' with centred predictors the log of the mean at their means is `N(0, 10^2)`.
+#' Where the response is far from 1 for rows with offset 0, such as
+#' counts per million, `intercept_mean` says so.
+#'
+#' The dispersion \eqn{\tau}{tau} is the standard deviation, relative to its
+#' mean, of the gamma variate that multiplies the mean of a Poisson variate to
+#' give a negative binomial one. \eqn{\tau = 0}{tau = 0} is the Poisson
+#' distribution, which a prior with a positive density at 0 does not exclude: a
+#' prior of the size \eqn{r = 1/\tau^2}{r = 1/tau^2} that looks flat does
+#' (Simpson et al. 2017). The half-t is that of standard deviations of groups
+#' (Gelman 2006).
+#'
+#' * `dispersion_df`: 2.
+#' * `dispersion_scale`: 1.
+#'
+#' @inheritParams logistic_prior
+#' @param dispersion_df,dispersion_scale `NULL` or a positive number: degrees of
+#'   freedom and scale of the half-t distribution of
+#'   \eqn{\tau = 1/\sqrt{r}}{tau = 1/sqrt(r)}. Used with
+#'   `family = "negbinomial"`.
+#' @return An object of class `count_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the model matrix at the
+#' fit.
+#' @references
+#' Gelman A (2006). Prior distributions for variance parameters in hierarchical
+#' models. *Bayesian Analysis* 1, 515-534. \doi{10.1214/06-BA117A}
+#'
+#' Simpson D, Rue H, Riebler A, Martins TG, Sorbye SH (2017). Penalising model
+#' component complexity: a principled, practical approach to constructing
+#' priors. *Statistical Science* 32, 1-28. \doi{10.1214/16-STS576}
+#' @seealso [gibbs_count()], [logistic_prior()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
+#' @examples
+#' count_prior()
+#' count_prior(slope_scale = 1, dispersion_scale = 0.5)
+#' @export
+count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
+                        group_df = NULL, group_scale = NULL, slope_mean = NULL,
+                        slope_sd = NULL, slope_scale = NULL,
+                        intercept_mean = NULL, intercept_sd = NULL,
+                        dispersion_df = NULL, dispersion_scale = NULL) {
+  call <- rlang::current_env()
+  coefficients <- check_coefficient_fields(
+    slope_variance, intercept_variance, group_df, group_scale, slope_mean,
+    slope_sd, slope_scale, intercept_mean, intercept_sd, call
+  )
+  structure(
+    c(coefficients, list(
+      dispersion_df = positive_number(dispersion_df, "dispersion_df", call),
+      dispersion_scale = positive_number(
+        dispersion_scale, "dispersion_scale", call
+      )
+    )),
+    class = c("count_prior", "gibbsite_prior")
+  )
+}
+
+# The prior with every field filled in. design: of describe_design(); bars: a
+# list of hlm_design(), NULL without groups.
+complete_count_prior <- function(prior, family, design, bars, call) {
+  prior <- made_prior(prior, count_prior, call)
+  own <- as_logistic_prior(prior)
+  done <- unclass(complete_logistic_prior(own, design, call))
+  if (family == "negbinomial" || length(bars) > 0L) {
+    there <- " with groups or `family = \"negbinomial\"`"
+    check_finite_variances(own, done, there, call)
+  }
+  if (length(bars) > 0L) {
+    check_no_covariances(done, " for a formula with groups", call)
+    done <- complete_group_fields(done, prior, bars, call)
+  }
+  negbinomial <- family == "negbinomial"
+  done["dispersion_df"] <- list(if (negbinomial) prior$dispersion_df %||% 2)
+  done["dispersion_scale"] <-
+    list(if (negbinomial) prior$dispersion_scale %||% 1)
+  structure(
+    c(done, list(family = family)), class = c("count_prior", "gibbsite_prior")
+  )
+}
+
+#' @export
+format.count_prior <- function(x, ...) {
+  check_made(x, needed_fields(count_prior), "count_prior()")
+  mean <- c(
+    poisson = "y_i | w ~ Poisson(exp(x_i'w + o_i)),",
+    negbinomial = "y_i | w, tau ~ NB(mean exp(x_i'w + o_i), size 1 / tau^2),"
+  )[[x$family %||% "poisson"]]
+  lines <- format(as_logistic_prior(x))
+  lines[[1L]] <- sub("^.*,  w ~", paste0(mean, "  w ~"), lines[[1L]])
+  c(
+    lines,
+    if (!identical(x$family, "poisson")) {
+      c("dispersion: tau ~ half-t(df, A)",
+        paste0("  df = ", format_prior_value(x$dispersion_df, "2")),
+        paste0("  A = ", format_prior_value(x$dispersion_scale, "1")))
+    }
+  )
 }

@@ -2,8 +2,6 @@
 # link, Poisson or negative binomial. scale: the dispersion tau of each draw,
 # NULL for Poisson. The variance is mu + tau^2 mu^2.
 
-count_families <- c("poisson", "negbinomial")
-
 # poisson, poisson() and poisson("log"), as glm() takes them, are "poisson".
 check_count_family <- function(family, call) {
   known <- if (identical(family, stats::poisson)) family() else family
@@ -11,7 +9,7 @@ check_count_family <- function(family, call) {
         identical(known[["link"]], "log")) {
     return("poisson")
   }
-  check_choice(family, count_families, arg = "family", call = call)
+  check_choice(family, c("poisson", "negbinomial"), call = call)
 }
 
 events_response <- function(family) {
@@ -21,7 +19,6 @@ events_response <- function(family) {
 # Numbers of events: whole, 0 or more. most: those that a double tells apart;
 # simulated ones may be larger.
 as_events <- function(y, name, call, most = 2^53) {
-  check_not_64_bit(y, paste0("`", name, "`"), call)
   expected <- "whole numbers, 0 or more"
   if (is.logical(y) || is.factor(y)) {
     hint <- if (nlevels(y) > 2L) {
@@ -57,11 +54,6 @@ count_distribution <- function(response, what) {
 
 #' @exportS3Method
 response_types.count_response <- function(response) c("link", "response")
-
-#' @exportS3Method
-residual_types.count_response <- function(response) {
-  c("deviance", "pearson", "response")
-}
 
 # As of stats::glm(); the functions of the variance are those of one dispersion.
 #' @exportS3Method

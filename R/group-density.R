@@ -193,11 +193,15 @@ linked_effects <- function(slopes) {
     }
   }
   for (k in seq_len(d)) {
-    below <- which(out[, k])
-    below <- below[below > k]
+    below <- later_links(out, k)
     out[below, below] <- TRUE
   }
   out
+}
+
+# The effects after k to which it is linked.
+later_links <- function(links, k) {
+  which(links[, k] & seq_len(nrow(links)) > k)
 }
 
 # I + sum_i s_i W_i s_i', lower triangle: draws x d x d. n: the number of rows.
@@ -228,8 +232,7 @@ group_precision <- function(slopes, links, second, n) {
 factor_linked <- function(x, links) {
   for (k in seq_len(ncol(links))) {
     x[, k, k] <- sqrt(x[, k, k])
-    below <- which(links[, k])
-    below <- below[below > k]
+    below <- later_links(links, k)
     for (i in below) {
       x[, i, k] <- x[, i, k] / x[, k, k]
       for (j in below[below <= i]) {
@@ -252,7 +255,7 @@ solve_roots <- function(root, x, both, links) {
     }
   }
   for (k in rev(seq_len(q))) {
-    for (c in which(links[seq_len(q - k) + k, k]) + k) {
+    for (c in later_links(links, k)) {
       x[, k] <- x[, k] - root[, c, k] * x[, c]
     }
     x[, k] <- x[, k] / root[, k, k]
@@ -286,18 +289,15 @@ sinh_rule <- function() {
   )
 }
 
-# Golub and Welsch (1969, doi:10.1090/S0025-5718-69-99647-1)
+# Gauss and Hermite, in each dimension.
 hermite_rule <- function(d) {
   n <- floor(c(441, 729)[min(d - 1, 2)]^(1 / d) + 1e-9)
-  jacobi <- matrix(0, n, n)
-  k <- seq_len(n - 1L)
-  jacobi[cbind(k, k + 1L)] <- jacobi[cbind(k + 1L, k)] <- sqrt(k)
-  found <- eigen(jacobi, symmetric = TRUE)
+  rule <- gauss_rule(sqrt(seq_len(n - 1L)))
   each <- function(x) unname(as.matrix(expand.grid(rep(list(x), d))))
-  nodes <- each(found$values)
+  nodes <- each(rule$nodes)
   list(
     nodes = nodes,
-    log_weights = rowSums(log(each(found$vectors[1L, ]^2)) + nodes^2 / 2)
+    log_weights = rowSums(log(each(rule$weights)) + nodes^2 / 2)
   )
 }
 

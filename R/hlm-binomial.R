@@ -174,13 +174,6 @@ simulate_data.hlm_trials_model <- function(model, state) {
   simulated_successes(model, state_predictor(model, state))
 }
 
-simulated_successes <- function(model, eta) {
-  share <- success_probability(model_response(model), eta)
-  trials <- model$frame$trials %||% rep(1, length(share))
-  successes <- stats::rbinom(length(share), trials, share)
-  cbind(successes, trials - successes)
-}
-
 # `data`: the response, one for each row of the fit's data.
 #' @exportS3Method
 set_data.hlm_trials_model <- function(model, data,

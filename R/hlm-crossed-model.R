@@ -58,15 +58,9 @@ crossed_headline <- function(title, layout, levels, n, data) {
   )
 }
 
-# The parts of the frame that predictions for new data need, without the data.
 crossed_design_of <- function(frame) {
-  c(
-    kept_parts(frame, "fixed_terms"),
-    list(
-      offset = has_offset_argument(frame),
-      bars = lapply(frame$bars, `[`, c("bar_terms", "group_expr", "group_ids"))
-    )
-  )
+  own <- c("bar_terms", "group_expr", "group_ids")
+  c(kept_parts(frame, "fixed_terms"), list(bars = lapply(frame$bars, `[`, own)))
 }
 
 # The prior of the first bar, with the df and scale of each.
@@ -121,7 +115,7 @@ hlm_crossed_data <- function(frame, priors, layout) {
     bar_matrix(root * own, bar$group[used], length(bar$levels))
   }, frame$bars, layout)
   x <- unname(root * scaled_design(frame, layout[[1L]])$x)
-  y <- root * ((frame$y - (frame$offset %||% 0))[used] - one$centre)
+  y <- root * (without_offset(frame)[used] - one$centre)
   cross <- lapply(seq_along(bars), function(f) {
     others <- z
     others[[f]] <- Matrix::sparseMatrix(

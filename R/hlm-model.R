@@ -29,10 +29,7 @@ hlm_parts <- function(frames, prior, call) {
   layout <- lapply(
     frames, normal_design, used, weights, prior$type, call
   )
-  measured <- measure_response(
-    (frame$y - (frame$offset %||% 0))[used], weights,
-    length(layout[[1L]]$intercept) == 1L
-  )
+  measured <- measure_response(frame, length(layout[[1L]]$intercept) == 1L)
   check_response_size(measured, frame$response$name, call)
   names <- names(frames)
   priors <- Map(function(design, name) {
@@ -192,12 +189,8 @@ correlation_names <- function(q) {
   sprintf("cor[%d,%d]", at[, 1L], at[, 2L])
 }
 
-# The parts of the frame that predictions for new data need, without the data.
 hlm_design_of <- function(frame) {
-  c(
-    kept_parts(frame, "fixed_terms", "bar_terms", "group_expr", "group_ids"),
-    list(offset = has_offset_argument(frame))
-  )
+  kept_parts(frame, "fixed_terms", "bar_terms", "group_expr", "group_ids")
 }
 
 # What C reads, as core/hlm/hlm.h describes. reduce: gives the rows of a bar.
@@ -205,8 +198,8 @@ hlm_data <- function(frame, prior, design, keep, reduce = reduce_groups) {
   used <- rows_used(frame)
   weights <- used_weights(frame, used)
   intercept <- length(design$intercept) == 1L
-  y <- (frame$y - (frame$offset %||% 0))[used]
-  measured <- measure_response(y, weights, intercept)
+  y <- without_offset(frame)[used]
+  measured <- measure_response(frame, intercept)
   p <- length(design$columns)
   scaled <- scaled_design(frame, design)
   x <- scaled$x

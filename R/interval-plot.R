@@ -42,7 +42,8 @@ coefficients_shown <- function(fit, variables, level, per, call, odds = FALSE) {
   }
   shown <- intervals_shown(
     estimate$mean[chosen], interval(level), interval(0.5), level,
-    note = few$note, estimate = estimate_words(model)
+    note = few$note,
+    estimate = if (draws_posterior(model)) "posterior mean" else "mode"
   )
   shown$table$name <- units$words
   numbers <- c("centre", "lower", "upper", "lower_50", "upper_50")
@@ -80,10 +81,6 @@ units_of_coefficients <- function(model, chosen, per) {
   }
   c(column_units(model$frame$x, terms, of_design, per, design),
     list(words = words))
-}
-
-estimate_words <- function(model) {
-  if (draws_posterior(model)) "posterior mean" else "mode"
 }
 
 # The estimates that are drawn: list(rows, note), at most `most` if `choose`,
@@ -165,7 +162,6 @@ picture_intervals <- function(shown) {
     table$panel <- factor(table$name, unique(table$name))
     shown$xlab <- paste0(shown$xlab, ", each on a scale of its own")
   }
-  own <- intersect("panel", names(table))
   table <- table[order(table$panel %||% rep(1L, nrow(table))), ]
   of <- table$panel %||% factor(rep("all", nrow(table)))
   table$at <- rev(seq_len(nrow(table)))
@@ -174,33 +170,13 @@ picture_intervals <- function(shown) {
     if (shown$whole) return(list(table = rows))
     clip_intervals(rows, rows$line[[1L]], shown$log)
   })
-  clipped <- do.call(rbind, lapply(parts, `[[`, "table"))
-  arrows <- do.call(rbind, lapply(parts, `[[`, "arrows"))
-  lines <- unique(data.frame(x = table$line, table[own]))
-  ruled <- !anyNA(table$line)
-  wide <- paste(percent(shown$level), "interval")
-  ends <- function(lower, upper) {
-    data.frame(
-      x = clipped[[lower]], xend = clipped[[upper]], y = clipped$at,
-      yend = clipped$at, clipped[own]
-    )
-  }
   panels <- if (!is.null(table$panel)) {
     data.frame(
       panel = levels(of), title = levels(of), size = tabulate(of, nlevels(of))
     )
   }
   picture(
-    table, c(
-      if (ruled) list(picture_layer("vline", lines, shown$words %||% "rule")),
-      list(picture_layer("segment", ends("lower", "upper"), wide)),
-      list(picture_layer("segment", ends("lower_50", "upper_50"),
-                         "50% interval")),
-      if (!is.null(arrows)) list(picture_layer("arrow", arrows, wide)),
-      list(picture_layer("point", data.frame(
-        x = clipped$centre, y = clipped$at, clipped[own]
-      ), shown$estimate))
-    ), interval_key(shown, wide),
+    table, interval_layers(parts, shown), interval_key(shown),
     x = picture_axis(shown$xlab, log = shown$log, free = !is.null(panels)),
     y = picture_axis(
       shown$ylab, at = table$at, labels = if (own_scales) {
@@ -215,12 +191,39 @@ picture_intervals <- function(shown) {
   )
 }
 
-interval_key <- function(shown, wide) {
+# parts: of each panel list(table, arrows), of clip_intervals().
+interval_layers <- function(parts, shown) {
+  table <- do.call(rbind, lapply(parts, `[[`, "table"))
+  own <- table[intersect("panel", names(table))]
+  ends <- function(lower, upper) {
+    data.frame(
+      x = table[[lower]], xend = table[[upper]], y = table$at,
+      yend = table$at, own
+    )
+  }
+  wide <- wide_words(shown)
+  list(
+    if (!anyNA(table$line)) {
+      picture_layer("vline", unique(data.frame(x = table$line, own)),
+                    shown$words %||% "rule")
+    },
+    picture_layer("segment", ends("lower", "upper"), wide),
+    picture_layer("segment", ends("lower_50", "upper_50"), "50% interval"),
+    picture_layer("arrow", do.call(rbind, lapply(parts, `[[`, "arrows")), wide),
+    picture_layer("point", data.frame(
+      x = table$centre, y = table$at, own
+    ), shown$estimate)
+  )
+}
+
+wide_words <- function(shown) paste(percent(shown$level), "interval")
+
+interval_key <- function(shown) {
   colour <- gibbsite_palette(1)
   rbind(
     plot_key(shown$estimate, colour, pch = 21),
     plot_key("50% interval", colour, lty = 1, lwd = 4),
-    plot_key(wide, colour, lty = 1, lwd = 1.3),
+    plot_key(wide_words(shown), colour, lty = 1, lwd = 1.3),
     rule_key(shown$words %||% "rule", shown = !is.null(shown$words))
   )
 }
@@ -374,8 +377,4 @@ coefficient_words <- function(columns, design) {
     }
   }, "", USE.NAMES = FALSE)
   gsub("`", "", out, fixed = TRUE)
-}
-
-check_per <- function(per, call = rlang::caller_env()) {
-  check_choice(per, c("sd", "unit"), arg = "per", call = call)
 }

@@ -25,15 +25,9 @@ as_measurements <- function(y, name, call) {
       }
     )
   }
-  wild <- is.nan(y) | is.infinite(y)
-  if (any(wild)) {
-    at <- which(wild)[[1L]]
-    given <- y[[at]]
-    abort_argument(
-      "`{name}` must be finite: element {at} is {given}.", call = call,
-      class = "infinite"
-    )
-  }
+  abort_elements(
+    is.nan(y) | is.infinite(y), y, name, "finite", call, class = "infinite"
+  )
   list(y = as.double(y), kind = "measurements")
 }
 
@@ -56,10 +50,13 @@ lm_frame <- function(parts, call) {
   )
 }
 
-# list(centre, spread, mean_weight, total) of the responses less the offset:
-# their weighted mean (0 without an intercept), the root mean square about it,
-# the mean and the sum of the weights.
-measure_response <- function(y, weights, intercept) {
+# list(centre, spread, mean_weight, total) of the responses less the offset in
+# the rows that are used: their weighted mean (0 without an intercept), the root
+# mean square about it, the mean and the sum of the weights.
+measure_response <- function(frame, intercept) {
+  used <- rows_used(frame)
+  y <- without_offset(frame)[used]
+  weights <- used_weights(frame, used)
   total <- sum(weights)
   centre <- if (intercept) sum(weights * y) / total else 0
   if (intercept) {
@@ -150,9 +147,9 @@ lm_data <- function(frame, prior, design, keep) {
   weights <- used_weights(frame, used)
   x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
   x <- x[, design$slopes, drop = FALSE]
-  y <- (frame$y - (frame$offset %||% 0))[used]
+  y <- without_offset(frame)[used]
   intercept <- length(design$intercept) == 1L
-  measured <- measure_response(y, weights, intercept)
+  measured <- measure_response(frame, intercept)
   z <- sqrt(weights) *
     (x - rep(design$mean, each = nrow(x))) / rep(prior$scale, each = nrow(x))
   z[, design$constant] <- 0
@@ -205,6 +202,6 @@ lm_missing <- function(frame, design, prior) {
   }
   list(
     x = x, offset = offset,
-    weight = (frame$weights %||% rep(1, nrow(frame$x)))[rows]
+    weight = row_weights(frame)[rows]
   )
 }

@@ -13,12 +13,8 @@ lm_parts <- function(parts, prior, keep, call) {
   design <- centred_design(
     lm_design(frame, parts$columns, prior$type, keep, call), frame
   )
-  used <- rows_used(frame)
-  weights <- used_weights(frame, used)
   intercept <- length(design$intercept) == 1L
-  measured <- measure_response(
-    (frame$y - (frame$offset %||% 0))[used], weights, intercept
-  )
+  measured <- measure_response(frame, intercept)
   check_response_size(measured, frame$response$name, call)
   slopes <- parts$columns[design$slopes]
   given <- inherits(prior, "lm_prior") &&
@@ -129,7 +125,7 @@ lm_model_of <- function(frame, prior, design, keep) {
     },
     coefficients = design$columns, layout = design, keep = keep,
     log_evidence = if (nig) lm_log_evidence(data) else NULL,
-    design = lm_design_of(frame), frame = frame
+    design = kept_parts(frame), frame = frame
   )
 }
 
@@ -155,11 +151,6 @@ lm_gram <- function(data) {
     return(NULL)
   }
   tcrossprod(data$vectors * rep(data$eigenvalue, each = p), data$vectors)
-}
-
-# The parts of the frame that predictions for new data need, without the data.
-lm_design_of <- function(frame) {
-  c(kept_parts(frame), list(offset = has_offset_argument(frame)))
 }
 
 # log p(y) under the conjugate prior; NA if alpha has a flat one.

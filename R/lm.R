@@ -242,18 +242,14 @@ lm_settings <- function(prior, errors, draws, burnin, stop_when, call) {
 run_lm <- function(parts, settings, user_call, call) {
   make <- if (settings$errors == "t") lm_t_model else lm_model
   running <- settings$running
-  keep <- check_drawn(running$keep, parts)
-  run_chains(make(parts, settings$prior, keep, call), running, user_call, call)
-}
-
-check_drawn <- function(keep, parts) {
-  if ("y" %in% keep && !anyNA(parts$response$y)) {
+  if ("y" %in% running$keep && !anyNA(parts$response$y)) {
     inform_gibbsite(
       "{.code keep = \"y\"} has nothing to store: no response is missing.",
       class = "unused"
     )
   }
-  keep
+  model <- make(parts, settings$prior, running$keep, call)
+  run_chains(model, running, user_call, call)
 }
 
 # ---- Simulation -------------------------------------------------------------

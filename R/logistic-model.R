@@ -43,19 +43,10 @@ logistic_model <- function(parts, prior, link, call) {
 # number of times.
 check_whole_weights <- function(parts, call) {
   weights <- parts$weights %||% 1
-  odd <- which(weights != round(weights))
-  if (length(odd) > 0L) {
-    at <- odd[[1L]]
-    given <- weights[[at]]
-    abort_argument(
-      c(
-        "`weights` must be whole numbers: element {at} is {given}.",
-        i = "{.code laplace_logistic(correct = \"importance\")} takes other
-             weights."
-      ),
-      call = call
-    )
-  }
+  abort_elements(
+    weights != round(weights), weights, "weights", "whole numbers", call,
+    "{.code laplace_logistic(correct = \"importance\")} takes other weights."
+  )
   check_trials(parts, call)
 }
 
@@ -217,14 +208,18 @@ simulate_data.logistic_model <- function(model, state) {
   frame <- model$frame
   w <- state_coefficients(model, state)
   eta <- drop(linear_predictors(frame$x, w, frame$offset))
-  trials <- frame$trials %||% rep(1, length(eta))
-  successes <- stats::rbinom(
-    length(eta), trials, success_probability(model_response(model), eta)
-  )
   list(
-    x = frame$x, y = cbind(successes, trials - successes),
+    x = frame$x, y = simulated_successes(model, eta),
     weights = frame$weights, offset = frame$offset
   )
+}
+
+# Two columns: successes and failures.
+simulated_successes <- function(model, eta) {
+  share <- success_probability(model_response(model), eta)
+  trials <- model$frame$trials %||% rep(1, length(share))
+  successes <- stats::rbinom(length(share), trials, share)
+  cbind(successes, trials - successes)
 }
 
 # `data`: list(x, y, weights, offset), as gibbs_logistic() takes them of a
@@ -392,12 +387,8 @@ wide_coefficients <- function(mode, prior) {
   which(posterior > 0.01 * variance)
 }
 
-# The parts of the frame that predictions for new data need, without the data.
 logistic_design_of <- function(frame) {
-  c(
-    kept_parts(frame),
-    list(offset = has_offset_argument(frame), link = frame$link)
-  )
+  c(kept_parts(frame), list(link = frame$link))
 }
 
 # ---- Densities --------------------------------------------------------------
@@ -405,31 +396,30 @@ logistic_design_of <- function(frame) {
 # log p(y | w) + log p(w), every constant included (a flat direction counts as
 # having density 1), for each row of w.
 logistic_log_joint <- function(model, w) {
-  at <- logistic_points(model, check_frame(model), w)
-  .Call(C_logistic_draws, at$density, t(unname(at$w)), 0)
-}
-
-# list(density, w): rows of coefficients, less their prior means, and the
-# density of these.
-logistic_points <- function(model, frame, w) {
-  quadratic <- prior_precision(model$prior)
-  w <- parameter_rows(w, length(model$columns))
-  if (!is.null(quadratic$mean)) {
-    w <- w - rep(quadratic$mean, each = nrow(w))
-  }
-  list(density = logistic_density(frame, quadratic), w = w)
+  logistic_values(model, check_frame(model), w, 0)
 }
 
 # log p(y_i | w), rows of w by observations, with weights and binomial
 # coefficients.
 logistic_log_lik <- function(model, w) {
   frame <- check_frame(model)
-  at <- logistic_points(model, frame, w)
-  values <- .Call(C_logistic_draws, at$density, t(unname(at$w)), 1)
+  values <- logistic_values(model, frame, w, 1)
   if (is.null(frame$trials)) {
     return(values)
   }
   values + rep(log_choose(frame), each = nrow(values))
+}
+
+# What C computes at rows of coefficients; what: 0 for the log joint density, 1
+# for the log likelihood of each observation.
+logistic_values <- function(model, frame, w, what) {
+  quadratic <- prior_precision(model$prior)
+  w <- parameter_rows(w, length(model$columns))
+  if (!is.null(quadratic$mean)) {
+    w <- w - rep(quadratic$mean, each = nrow(w))
+  }
+  density <- logistic_density(frame, quadratic)
+  .Call(C_logistic_draws, density, t(unname(w)), what)
 }
 
 # A message for a response of only successes or only failures: then only the

@@ -300,7 +300,7 @@ format_given_fields <- function(x) {
 }
 
 # The prior with `slope_variance` for every column of the design: p variances or
-# a p x p matrix, with names.  design: what as_design() gives.
+# a p x p matrix, with names. design: of fixed_design().
 complete_logistic_prior <- function(prior, design, call) {
   prior <- made_prior(prior, logistic_prior, call)
   columns <- design$columns
@@ -321,9 +321,7 @@ complete_logistic_prior <- function(prior, design, call) {
     prior$intercept_mean %||% (0 - sum(own_means * design$mean[slopes]))
   }
   completed <- function(variances) {
-    done <- completed_prior(variances, columns, own_means, middle)
-    done$basis <- basis
-    done
+    completed_prior(variances, columns, own_means, middle, basis)
   }
   prior <- split_named_variances(prior, columns, intercept)
   variances <- prior$slope_variance
@@ -333,12 +331,12 @@ complete_logistic_prior <- function(prior, design, call) {
   } else {
     given <- arrange_prior(prior, columns, slopes, call)
   }
-  if (NROW(given) == p && (p > length(slopes) || is.matrix(given))) {
+  if (NROW(given) == p) {
     return(completed(given))
   }
   own <- prior$intercept_variance %||%
     (if (!is.null(prior$intercept_sd)) prior$intercept_sd^2)
-  if (length(intercept) == 1L && is.null(own)) {
+  if (is.null(own)) {
     means <- design$mean[slopes]
     own <- 100 + if (is.matrix(given)) {
       sum(means * (given %*% means))
@@ -380,28 +378,28 @@ slope_variances <- function(prior, design, slopes, call) {
   given <- ifelse(is.na(sd), variances, sd^2)
   if (any(open)) {
     given[open] <- default_variances(
-      design, slopes[open], unname(wide[open]), call
+      design, slopes[open], unname(wide[open])
     )
   }
   unname(given)
 }
 
-# means: of the slopes, by name; middle: of the intercept, or NULL.
-completed_prior <- function(variances, columns, means, middle) {
+# means: of the slopes, by name; middle: of the intercept, or NULL; basis: of
+# centred_basis().
+completed_prior <- function(variances, columns, means, middle, basis) {
   if (is.matrix(variances)) {
     dimnames(variances) <- list(columns, columns)
   } else {
     names(variances) <- columns
   }
-  structure(
-    list(
-      slope_variance = variances, intercept_variance = NULL,
-      group_df = NULL, group_scale = NULL, slope_mean = means,
-      slope_sd = NULL, slope_scale = NULL, intercept_mean = middle,
-      intercept_sd = NULL, complete = TRUE
-    ),
-    class = c("logistic_prior", "gibbsite_prior")
+  out <- list(
+    slope_variance = variances, intercept_variance = NULL, group_df = NULL,
+    group_scale = NULL, slope_mean = means, slope_sd = NULL,
+    slope_scale = NULL, intercept_mean = middle, intercept_sd = NULL,
+    complete = TRUE
   )
+  out$basis <- basis
+  structure(out, class = c("logistic_prior", "gibbsite_prior"))
 }
 
 # The means of all coefficients of a completed prior, in their order.
@@ -432,9 +430,6 @@ linked_prior <- function(prior, link) {
 arrange_prior <- function(prior, columns, slopes, call) {
   given <- prior$slope_variance
   p <- length(columns)
-  if (is.null(given)) {
-    return(NULL)
-  }
   if (length(given) == 1L && !is.matrix(given)) {
     return(rep(given, length(slopes)))
   }
@@ -477,7 +472,7 @@ check_prior_names <- function(names, expected, call) {
 }
 
 # (wide / s_j)^2; a constant column has no scale.
-default_variances <- function(design, slopes, wide, call) {
+default_variances <- function(design, slopes, wide) {
   sd <- design$sd[slopes]
   mean <- design$mean[slopes]
   flat <- !(sd > 0)

@@ -18,10 +18,6 @@ logistic_density <- function(frame, quadratic) {
   )
 }
 
-search_outcomes <- c(
-  "converged", "limit", "stalled", "singular", "interrupted"
-)
-
 climb_density <- function(density, start, method = "newton", share = FALSE,
                           limit = if (method == "newton") 200 else 20000,
                           tolerance = 1e-8) {
@@ -36,7 +32,8 @@ climb_density <- function(density, start, method = "newton", share = FALSE,
   if (is.null(found)) {
     rlang::interrupt()
   }
-  found$outcome <- search_outcomes[[found$outcome + 1L]]
+  outcomes <- c("converged", "limit", "stalled", "singular", "interrupted")
+  found$outcome <- outcomes[[found$outcome + 1L]]
   # the mode is found to rounding error
   if (found$outcome == "stalled" && found$distance < 1e-4) {
     found$outcome <- "converged"
@@ -164,17 +161,16 @@ abort_search <- function(found, method, call) {
 # end.  (1 - R^2 below 1e-11 is a relative residual below 3e-6.)
 check_collinear <- function(frame, flat, columns, call,
                             prior = "logistic_prior()") {
-  rows <- list(
-    n = nrow(frame$x), p = ncol(frame$x), x = design_for_c(frame$x)
-  )
+  p <- ncol(frame$x)
   # minus the Hessian at eta = 0 is x' diag(total / 4) x
   gram <- .Call(
     C_logistic_derivatives,
     list(
-      x = rows$x, success = frame$total / 2, total = 4 * frame$total,
-      offset = NULL, precision = numeric(rows$p), probit = 0, constant = 0
+      x = design_for_c(frame$x), success = frame$total / 2,
+      total = 4 * frame$total, offset = NULL, precision = numeric(p),
+      probit = 0, constant = 0
     ),
-    numeric(rows$p)
+    numeric(p)
   )$hessian[flat, flat, drop = FALSE]
   size <- sqrt(diag(gram))
   empty <- !(size > 0)

@@ -77,12 +77,8 @@ predict.gibbsite_categories <- function(object, newdata = NULL, type = NULL,
   if (interval == "mean") {
     return(category_intervals(object, rows, level, call, type))
   }
-  shares <- category_shares(object, rows, type)
-  out <- if (type == "class") {
-    most_probable(model, shares)
-  } else {
-    shares
-  }
+  out <- category_shares(object, rows, type)
+  if (type == "class") out <- most_probable(model, out)
   if (is.null(newdata)) as_excluded(model, out) else out
 }
 
@@ -103,38 +99,46 @@ check_category_interval <- function(interval, response, call) {
 # The mean probabilities, rows x categories; with type "link" of categories
 # without an order the mean linear predictors.
 category_shares <- function(fit, rows, type = "response") {
-  if (is_ordered(model_response(fit_part(fit, "model")))) {
-    ordered_shares(fit, rows)
-  } else {
-    unordered_shares(fit, rows, type)
-  }
-}
-
-# The deviations of new groups are drawn. Rows with the same bars of new groups
-# have the same random numbers: a prediction does not depend on the other rows.
-unordered_shares <- function(fit, rows, type) {
   model <- fit_part(fit, "model")
   draws <- bind_chains(chain_matrices(fit))
+  ordered <- is_ordered(model_response(model))
   n <- nrow(rows$x)
-  new <- rep("", n)
-  for (f in seq_len(ncol(rows$codes %||% matrix(0, n, 0L)))) {
-    known <- length(model$levels[[f]])
-    own <- which(rows$codes[, f] > known)
-    rows$codes[own, f] <- known + 1
-    new[own] <- paste(new[own], f)
+  parts <- if (ordered) {
+    # rows of a group stay together
+    list(if (is.null(rows$group)) seq_len(n) else order(rows$group))
+  } else {
+    rows <- with_one_new_group(model, rows)
+    split(seq_len(n), rows$new_in)
   }
-  out <- matrix(NA_real_, n, length(category_names(model, type)),
-                dimnames = list(rows$names, category_names(model, type)))
-  for (of in split(seq_len(n), new)) {
-    for (block in row_blocks(length(of), nrow(draws), most = 1e6)) {
-      i <- of[block]
-      values <- from_seed(
-        1L, category_values(model, draws, rows_at_places(rows, i), type)
-      )
-      out[i, ] <- colMeans(values)
+  names <- category_names(model, type)
+  out <- matrix(NA_real_, n, length(names), dimnames = list(rows$names, names))
+  for (part in parts) {
+    for (block in row_blocks(length(part), nrow(draws), most = 1e6)) {
+      i <- part[block]
+      if (length(i) == 0L) next
+      own <- rows_at_places(rows, i)
+      out[i, ] <- if (ordered) {
+        ordered_shares(model, draws, own)
+      } else {
+        colMeans(from_seed(1L, category_values(model, draws, own, type)))
+      }
     }
   }
   out
+}
+
+# All new groups of a bar as one; new_in: the bars in which a row has one. Rows
+# with the same bars of new groups have the same random numbers: a prediction
+# does not depend on the other rows.
+with_one_new_group <- function(model, rows) {
+  rows$new_in <- rep("", nrow(rows$x))
+  for (f in seq_len(ncol(rows$codes) %||% 0L)) {
+    known <- length(model$levels[[f]])
+    own <- which(rows$codes[, f] > known)
+    rows$codes[own, f] <- known + 1
+    rows$new_in[own] <- paste(rows$new_in[own], f)
+  }
+  rows
 }
 
 # The columns of a type of predictions.
@@ -152,32 +156,18 @@ category_values <- function(model, draws, rows, type) {
   }
 }
 
-# The thresholds' distances from eta over the standard deviation of z where new
-# groups are integrated out.
-ordered_shares <- function(fit, rows) {
-  model <- fit_part(fit, "model")
+# The deviations of new groups are integrated out: the distances of the
+# thresholds from eta are divided by the standard deviation of z.
+ordered_shares <- function(model, draws, rows) {
   response <- model_response(model)
-  draws <- bind_chains(chain_matrices(fit))
   bounds <- cbind(-Inf, response_scale(response, draws), Inf)
-  n <- nrow(rows$x)
-  out <- matrix(
-    NA_real_, n, length(response$levels),
-    dimnames = list(rows$names, response$levels)
-  )
-  order <- if (is.null(rows$group)) seq_len(n) else order(rows$group)
-  for (block in row_blocks(n, nrow(draws), most = 1e6)) {
-    i <- order[block]
-    if (length(i) == 0L || anyNA(i)) next
-    at <- with_mean(
-      predictor_moments(model, draws, rows_at_places(rows, i))
-    )
-    wide <- sqrt(1 + (at$sd %||% 0)^2)
-    for (k in seq_along(response$levels)) {
-      out[i, k] <- colMeans(between(
-        (bounds[, k] - at$mean) / wide, (bounds[, k + 1L] - at$mean) / wide
-      ))
-    }
-  }
+  at <- with_mean(predictor_moments(model, draws, rows))
+  wide <- sqrt(1 + (at$sd %||% 0)^2)
+  out <- vapply(seq_along(response$levels), function(k) {
+    colMeans(between(
+      (bounds[, k] - at$mean) / wide, (bounds[, k + 1L] - at$mean) / wide
+    ))
+  }, numeric(nrow(rows$x)))
   out[is.nan(out)] <- NA_real_
   out
 }
@@ -245,7 +235,7 @@ augment.gibbsite_categories <- function(x, data = NULL, newdata = NULL,
   check_no_more(...)
   check_level(conf.level, arg = "conf.level")
   model <- fit_part(x, "model")
-  check_augmented_data(data, call)
+  if (!is.null(data)) check_given_data(data, call)
   shares <- stats::predict(
     x, newdata, type = "response", offset = offset, re_formula = re_formula,
     allow_new_levels = allow_new_levels

@@ -8,7 +8,6 @@ ordered_response <- function(levels) {
 
 # The codes of ordered categories: list(y, kind, levels).
 as_ordered <- function(y, name, call) {
-  check_not_64_bit(y, paste0("`", name, "`"), call)
   expected <- "an ordered factor, or whole numbers from 1"
   if (is.ordered(y)) {
     return(list(y = as.double(y), kind = "ordered", levels = levels(y)))

@@ -89,10 +89,19 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
     coefficients = fixed, layout = layout,
     levels = if (grouped) levels, group_name = if (grouped) names(levels),
     design = c(
-      if (grouped) crossed_design_of(frame) else lm_design_of(frame), design
+      if (grouped) crossed_design_of(frame) else kept_parts(frame), design
     ),
     frame = frame
   )
+}
+
+# The labels of the columns of a model without groups.
+fixed_effects_labels <- function(model) {
+  label <- model$columns
+  fixed <- seq_along(model$coefficients)
+  label[fixed] <- coefficient_labels(label[fixed])
+  label[label == "log_lik"] <- "log-likelihood"
+  data.frame(variable = model$columns, label = label)
 }
 
 #' @exportS3Method

@@ -78,10 +78,12 @@
 #' @aliases parsnip-engine
 NULL
 
+# The model of a fit of a regression.
 check_regression <- function(object, arg, call) {
   if (!is_fit(object) || !is_regression(object)) {
     abort_argument("{.arg {arg}} must be a fit of a regression.", call = call)
   }
+  invisible(fit_part(object, "model"))
 }
 
 # ---- The data ----------------------------------------------------------------
@@ -159,10 +161,9 @@ changed_formula <- function(old, changes, call) {
     abort_expected(changes, "a formula", FALSE, "formula.", call)
   }
   tryCatch(stats::update.formula(old, changes), error = function(cnd) {
-    reason <- conditionMessage(cnd)
     abort_argument(
       c("{.arg formula.} cannot be applied to {.code {deparse1(old)}}.",
-        x = "{reason}"),
+        x = "{conditionMessage(cnd)}"),
       call = call
     )
   })
@@ -306,10 +307,9 @@ find_random.gibbsite_fit <- function(x, split_nested = FALSE, flatten = FALSE) {
 get_data.gibbsite_fit <- function(x, effects = c("all", "fixed", "random"),
                                   ..., additional_variables = FALSE) {
   # ggeffects asks for data first, and has no message of its own
-  check_regression(x, "x", rlang::current_env())
+  design <- model_design(check_regression(x, "x", rlang::current_env()))
   effects <- check_choice(effects, c("all", "fixed", "random"))
   out <- client_data(x, isTRUE(additional_variables))
-  design <- model_design(fit_part(x, "model"))
   groups <- group_variable_names(design)
   switch(effects,
     all = out, random = out[groups],
@@ -431,14 +431,14 @@ get_predicted.gibbsite_fit <- function(x, data = NULL,
                                        predict = "expectation", ci = 0.95,
                                        include_random = "default", ...) {
   call <- rlang::current_env()
-  check_regression(x, "x", call)
+  model <- check_regression(x, "x", call)
   predict <- check_choice(
     predict, c("expectation", "response", "link", "prediction")
   )
-  check_one_predictor(fit_part(x, "model"), call)
+  check_one_predictor(model, call)
   level <- check_level(ci %||% 0.95, arg = "ci")
   if (predict %in% c("expectation", "response")) {
-    check_has_moments(model_response(fit_part(x, "model")), "one mean", call)
+    check_has_moments(model_response(model), "one mean", call)
   }
   draw <- switch(predict,
     link = posterior_linpred, prediction = posterior_predict, posterior_epred
@@ -497,8 +497,7 @@ r2.gibbsite_fit <- function(model, ...) {
 #' @exportS3Method projpred::get_refmodel
 get_refmodel.gibbsite_fit <- function(object, ...) {
   call <- rlang::current_env()
-  check_regression(object, "object", call)
-  model <- fit_part(object, "model")
+  model <- check_regression(object, "object", call)
   check_one_predictor(model, call)
   frame <- check_frame(model)
   formula <- stats::formula(object)
@@ -552,8 +551,7 @@ recover_data.gibbsite_fit <- function(object, data = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
   # emmeans calls its methods by another name
   call <- quote(recover_data())
-  check_regression(object, "object", call)
-  model <- fit_part(object, "model")
+  model <- check_regression(object, "object", call)
   check_one_predictor(model, call)
   frame <- stats::model.frame(object)
   terms <- coefficient_terms(model)
@@ -590,10 +588,7 @@ emmeans_data <- function(object, data, terms, call) {
     data[["(offset)"]] <- stats::model.frame(object)[["(offset)"]]
     return(data)
   }
-  if (!is.data.frame(data)) {
-    abort_expected(data, "a data frame", TRUE, "data", call)
-  }
-  check_data_frame(data, "data", call)
+  check_given_data(data, call)
   constants <- model_design(fit_part(object, "model"))$constants
   check_new_variables(data, terms, call, "data", constants)
   data[["(offset)"]] <- client_offset(object, data, "data", call)
@@ -602,24 +597,20 @@ emmeans_data <- function(object, data, terms, call) {
 
 #' @exportS3Method emmeans::emm_basis
 emm_basis.gibbsite_fit <- function(object, trms, xlev, grid, ...) {
-  contrasts <- model_design(fit_part(object, "model"))$contrasts
+  model <- fit_part(object, "model")
+  ordered <- is_ordered(model_response(model))
   frame <- stats::model.frame(trms, grid, na.action = stats::na.pass,
                               xlev = xlev)
-  own <- intersect(names(contrasts), names(frame))
   draws <- coefficient_draws(object)
   attr(draws, "n.chains") <- nchains(object)
-  x <- stats::model.matrix(
-    trms, frame, contrasts.arg = if (length(own) > 0L) contrasts[own]
-  )
-  if (is_ordered(model_response(fit_part(object, "model")))) {
-    x <- without_intercept(x)
-  }
+  x <- fitted_design(model_design(model), trms, frame)
   list(
-    X = x, bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
+    X = if (ordered) without_intercept(x) else x,
+    bhat = fixef.gibbsite_regression(object), V = stats::vcov(object),
     # every linear function of the coefficients has a posterior
     nbasis = matrix(NA), dffun = function(k, dfargs) Inf, dfargs = list(),
     # Phi(x'w) is the probability of no category
-    misc = if (is_ordered(model_response(fit_part(object, "model")))) {
+    misc = if (ordered) {
       list()
     } else {
       emmeans::.std.link.labels(stats::family(object), list())
@@ -661,7 +652,6 @@ get_predict.gibbsite_fit <- function(model, newdata = NULL,
   call <- rlang::current_env()
   check_regression(model, "model", call)
   type <- check_choice(type, c("response", "link", "prediction"))
-  allow_new_levels <- check_flag(allow_new_levels)
   offset <- client_offset(model, newdata, "newdata", call)
   draws <- steady_draws(
     model, newdata, offset, re_formula, allow_new_levels, type, call

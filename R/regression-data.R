@@ -1,223 +1,5 @@
-# The data of every regression: model frame or matrix, design, weights, offset
-# and missing values. The response is the model's own.
-
-# ---- the design --------------------------------------------------------------
-
-# list(mean, sd, squares, finite) of the columns of a matrix, dense or sparse;
-# `total`: only observations for which it is positive are used.
-measure_columns <- function(x, total) {
-  .Call(C_design_columns, columns_for_c(x), as.double(total))
-}
-
-# list(columns, intercept, mean, sd) of a matrix with the measures `found`.
-describe_design <- function(x, columns, found, call) {
-  if (!all(found$finite)) {
-    j <- which(!found$finite)[[1L]]
-    abort_wild(column_of(x, j), columns[[j]], rownames(x), call)
-  }
-  empty <- found$sd == 0 & found$mean == 0
-  wild <- !empty & !(found$squares > 1e-290 & found$squares < 1e290)
-  if (any(wild)) {
-    names <- columns[wild]
-    abort_argument(
-      c(
-        "{cli::qty(names)}Column{?s} {.val {names}} {?has/have} values or a
-         spread whose square is beyond the range of doubles.",
-        i = "Change {cli::qty(names)}{?its/their} unit."
-      ),
-      call = call
-    )
-  }
-  check_far_columns(columns, found, call)
-  list(
-    columns = columns, intercept = which(columns == "(Intercept)"),
-    mean = found$mean, sd = found$sd
-  )
-}
-
-# If a column is far from 0: the names of those that are nearly a combination of
-# other columns, and of the one that is most alike. Where x is a year they are x
-# and x^2, or the indicator of a group and its product with x.
-nearly_one <- function(x, columns, found) {
-  any_far <- any(found$sd > 0 & abs(found$mean) > 15 * found$sd)
-  varying <- which(found$sd > 0)
-  if (!any_far || length(varying) < 2L || length(varying) > 50L) {
-    return(character())
-  }
-  values <- vapply(varying, function(j) {
-    (column_of(x, j) - found$mean[[j]]) / found$sd[[j]]
-  }, numeric(nrow(x)))
-  # of each column what those before it do not explain
-  own <- abs(diag(qr.R(qr(values, tol = 0)))) / sqrt(colSums(values^2))
-  last <- which(own < 0.05)
-  if (length(last) == 0L) {
-    return(character())
-  }
-  alike <- abs(crossprod(values, values[, last[[1L]]]))
-  alike[last[[1L]]] <- 0
-  columns[varying[c(which.max(alike), last)]]
-}
-
-# The precision matrix of the coefficients has the squares of the columns, whose
-# last digits are lost beside a large mean.
-check_far_columns <- function(columns, found, call) {
-  far <- which(found$sd > 0 & abs(found$mean) > 1e6 * found$sd)
-  if (length(far) > 0L) {
-    name <- columns[[far[[1L]]]]
-    size <- signif(c(found$mean[[far[[1L]]]], found$sd[[far[[1L]]]]), 3)
-    abort_argument(
-      c("Column {.val {name}} is too far from 0: its mean is {size[[1]]}, and
-         its standard deviation {size[[2]]}.",
-        i = "Centre it: the intercept takes up the difference."),
-      call = call
-    )
-  }
-}
-
-# One column as plain doubles, so that a large matrix is never copied as a
-# whole.
-column_of <- function(x, j) {
-  if (is.matrix(x)) {
-    return(x[, j])
-  }
-  v <- numeric(nrow(x))
-  at <- seq_len(x@p[[j + 1L]] - x@p[[j]]) + x@p[[j]]
-  v[x@i[at] + 1L] <- x@x[at]
-  v
-}
-
-abort_wild <- function(v, column, rows, call) {
-  at <- which(!is.finite(v))[[1L]]
-  given <- v[[at]]
-  place <- row_words(at, rows[at])
-  abort_argument(
-    "The predictors must be finite: {place}, column {.val {column}} is
-     {given}.",
-    call = call, class = "infinite"
-  )
-}
-
-# Sparse matrices by rows, in the layout of core/logistic/logistic.h; a dense
-# matrix unchanged.
-design_for_c <- function(x) {
-  if (is.matrix(x)) {
-    return(x)
-  }
-  rows <- Matrix::t(x)
-  list(
-    n = nrow(x), p = ncol(x), row_start = rows@p, column = rows@i,
-    value = rows@x
-  )
-}
-
-columns_for_c <- function(x) {
-  if (is.matrix(x)) {
-    return(x)
-  }
-  list(n = nrow(x), p = ncol(x), start = x@p, row = x@i, value = x@x)
-}
-
-# ---- weights and offset ------------------------------------------------------
-
-# v_i m_i: the total weight of an observation.
-total_weights <- function(response, weights) {
-  trials <- response$trials %||% rep(1, length(response$y))
-  if (is.null(weights)) trials else weights * trials
-}
-
-# list(response, weights): for proportions, as glm() has them, weights are
-# numbers of trials, and the response becomes counts.
-trials_of_weights <- function(response, weights, call) {
-  if (!identical(response$kind, "proportions")) {
-    return(list(response = response, weights = weights))
-  }
-  name <- response$name
-  if (is.null(weights)) {
-    fraction <- which(response$y != round(response$y))[[1L]]
-    given <- describe(response$y[[fraction]])
-    abort_argument(
-      c(
-        "`weights` are needed where `{name}` has proportions: element {fraction}
-         is {given}.",
-        i = "They are the numbers of trials. Counts of successes are given as
-             {.code cbind(successes, failures)}."
-      ),
-      call = call
-    )
-  }
-  abort_elements(
-    weights != round(weights), weights, "weights",
-    paste0("whole numbers of trials, where `", name, "` has proportions"), call
-  )
-  successes <- weights * response$y
-  # glm() warns beyond this
-  odd <- which(abs(successes - round(successes)) > 1e-3)
-  if (length(odd) > 0L) {
-    first <- odd[[1L]]
-    given <- describe(response$y[[first]])
-    trials <- weights[[first]]
-    abort_argument(
-      c(
-        "`{name}` times `weights` must be whole numbers of successes: element
-         {first} is {given} times {trials}.",
-        i = "Counts are given as {.code cbind(successes, failures)}."
-      ),
-      call = call
-    )
-  }
-  response$y <- ifelse(weights == 0, 0 * response$y,
-                       round(successes) / pmax(weights, 1))
-  response$trials <- as.double(weights)
-  response$kind <- "counts"
-  list(response = response, weights = NULL)
-}
-
-check_weights <- function(weights, n, call) {
-  weights <- check_numeric_vector(
-    weights, length = n, length_why = "one for each observation", lower = 0,
-    null_ok = TRUE, arg = "weights", call = call
-  )
-  if (is.null(weights)) {
-    return(NULL)
-  }
-  if (!any(weights > 0)) {
-    abort_argument("`weights` must not all be 0.", call = call)
-  }
-  # sums of squares with them stay within the range of doubles
-  abort_elements(
-    weights > 0 & !in_range(weights, 1e-100, 1e100), weights, "weights",
-    "0 or between 1e-100 and 1e+100", call
-  )
-  if (all(weights == 1)) NULL else unname(weights)
-}
-
-# The sum of the offsets of a model frame, or NULL.
-frame_offset <- function(frame, call) {
-  terms <- names(frame)[attr(attr(frame, "terms"), "offset")]
-  for (name in intersect(c(terms, "(offset)"), names(frame))) {
-    v <- frame[[name]]
-    if (!is.numeric(v)) {
-      arg <- if (name == "(offset)") "offset" else name
-      abort_expected(v, "a numeric vector", FALSE, arg, call)
-    }
-  }
-  stats::model.offset(frame)
-}
-
-check_offset <- function(offset, n, call) {
-  # squares with them stay within the range of doubles
-  offset <- check_numeric_vector(
-    offset, length = n, length_why = "one for each observation",
-    lower = -1e100, upper = 1e100, null_ok = TRUE, arg = "offset", call = call
-  )
-  if (is.null(offset) || all(offset == 0)) NULL else unname(offset)
-}
-
-# Whether an offset was an argument of the fit. New data do not hold it.
-has_offset_argument <- function(frame) {
-  !is.null(frame$offset) &&
-    (is.null(frame$model) || "(offset)" %in% names(frame$model))
-}
+# The data of every regression: model frame or matrix, and missing values. The
+# response is the model's own.
 
 # ---- formula and matrix ------------------------------------------------------
 
@@ -235,9 +17,7 @@ check_na_action <- function(na_action, call, frame = TRUE, further = NULL) {
     }
     if (!any(same)) {
       words <- or_words(quoted(c("fail", "omit", "exclude", further)))
-      abort_argument(
-        "`na_action` must be {words} with a matrix.", call = call
-      )
+      abort_argument("`na_action` must be {words} with a matrix.", call = call)
     }
     na_action <- names(known)[same]
   }
@@ -283,159 +63,6 @@ rows_left_out <- function(incomplete, action, where, names, call) {
   )
 }
 
-# A formula must have two sides, and on the right none of the terms that only
-# other packages support.
-# `maker`: the function that was called; `other`: the one that has random
-# effects.
-check_model_formula <- function(formula, maker, call, other = maker) {
-  check_has_response(formula, "y ~ x", call)
-  terms <- formula_terms(formula[[3L]])
-  check_foreign_terms(formula[[2L]], terms, environment(formula), call)
-  bars <- vapply(terms, is_random_effect, NA)
-  if (any(bars)) {
-    shown <- deparse1(terms[bars][[1L]])
-    abort_argument(
-      c(
-        "`formula` cannot have random effects, such as {.code ({shown})}: they
-         are not supported by {.fn {maker}}.",
-        i = "{.fn {other}} has them; a logical `or` is written
-             {.code I(a | b)}."
-      ),
-      call = call, class = "formula"
-    )
-  }
-  smooth <- unlist(lapply(terms, smooth_names, environment(formula)))
-  if (length(smooth) > 0L) {
-    abort_argument(
-      c(
-        "`formula` cannot have smooth terms, such as {.code {smooth[1]}()}: they
-         are not supported by {.fn {maker}}.",
-        i = "Use columns of a basis: {.code splines::ns(x, 4)},
-             {.code splines::bs(x)} or {.code poly(x, 3)}."
-      ),
-      call = call, class = "formula"
-    )
-  }
-}
-
-# What stands after the bar of a response in brms, and its terms.
-response_words <- c(
-  weights = "Give `weights = `.",
-  se = "{.fn gibbs_hlm} has {.arg se}: known standard errors.",
-  trials = "The response is {.code cbind(successes, failures)}.",
-  rate = "Give {.code offset = log()} of it.",
-  cens = NA, trunc = NA, mi = NA, thres = NA
-)
-
-check_foreign_terms <- function(response, terms, env, call) {
-  name_of <- function(x) {
-    if (is.call(x) && is.name(x[[1L]])) as.character(x[[1L]]) else ""
-  }
-  own <- vapply(terms, name_of, "")
-  strange <- own[own %in% c("mo", "me", "mi", "cs", "gp", "ar", "arma")]
-  strange <- Filter(function(name) {
-    !exists(name, env %||% globalenv(), mode = "function")
-  }, strange)
-  hint <- if ("mo" %in% strange) "An ordered factor is a predictor as it is."
-  if (name_of(response) == "|") {
-    added <- name_of(response[[3L]])
-    if (added %in% names(response_words)) {
-      strange <- added
-      hint <- stats::na.omit(response_words[[added]])
-    }
-  }
-  if (length(strange) > 0L) {
-    abort_argument(
-      c("`formula` cannot have {.fn {strange[[1]]}}, which is of brms.",
-        as_bullets(hint)),
-      call = call, class = "formula"
-    )
-  }
-}
-
-# shown: a formula, as an example.
-check_has_response <- function(formula, shown, call) {
-  if (is.data.frame(formula)) {
-    abort_argument(
-      c("`formula` must be a formula, such as {.code {shown}}, not a data
-         frame.",
-        i = "After a pipe give it by its name: {.code formula = {shown}}."),
-      call = call
-    )
-  }
-  if (is.character(formula)) {
-    abort_argument(
-      c("`formula` must be a formula, such as {.code {shown}}, not text.",
-        i = "{.fn as.formula} makes one of text."),
-      call = call
-    )
-  }
-  if (!inherits(formula, "formula") || length(formula) != 3L) {
-    abort_argument("`formula` must have a response: `{shown}`.", call = call)
-  }
-}
-
-# The parts of a right-hand side that are not formula operators.
-formula_terms <- function(part) {
-  operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
-  if (is.call(part) && is.name(part[[1L]]) &&
-        as.character(part[[1L]]) %in% operators) {
-    return(unlist(lapply(as.list(part)[-1L], formula_terms)))
-  }
-  list(part)
-}
-
-# `.` stands for the columns of the data, as a term of its own.
-check_dot <- function(part, data, call) {
-  dotted <- Filter(function(term) "." %in% all.vars(term), formula_terms(part))
-  if ("." %in% names(data) || length(dotted) == 0L) {
-    return(invisible())
-  }
-  within <- Filter(is.call, dotted)
-  if (length(within) > 0L) {
-    shown <- deparse1(within[[1L]])
-    abort_argument(
-      c("`.` in `formula` must be a term of its own, not a part of
-         {.code {shown}}.",
-        i = "Name the variables there."),
-      call = call, class = "formula"
-    )
-  }
-  if (is.null(data) || is.environment(data)) {
-    abort_dot(call)
-  }
-}
-
-abort_dot <- function(call) {
-  abort_argument(
-    c("`.` in `formula` needs a data frame `data`.",
-      i = "Give {.arg data}, or name the variables."),
-    call = call, class = "formula"
-  )
-}
-
-is_random_effect <- function(term) {
-  is.call(term) && is.name(term[[1L]]) &&
-    as.character(term[[1L]]) %in% c("|", "||")
-}
-
-# Smooth terms such as s(x) of mgcv, gam and brms: either the function is not
-# found, or it is one of these packages and does not return a column. A function
-# of the user with such a name is accepted.
-smooth_names <- function(term, env) {
-  if (!is.call(term) || !is.name(term[[1L]])) {
-    return(NULL)
-  }
-  name <- as.character(term[[1L]])
-  if (!name %in% c("s", "te", "ti", "t2", "lo")) {
-    return(NULL)
-  }
-  found <- get0(name, envir = env %||% globalenv(), mode = "function")
-  theirs <- is.null(found) ||
-    environmentName(environment(found)) %in% c("mgcv", "gam", "brms")
-  if (theirs) name
-}
-
 # Checks that `data` is of a type that stats::model.frame() accepts.
 check_model_data <- function(data, call) {
   if (is.data.frame(data)) {
@@ -471,9 +98,9 @@ check_one_column <- function(data, used, arg, call) {
 # The value of an argument given as an expression in the columns of `data`.
 evaluate_argument <- function(expression, data, env, arg, call) {
   tryCatch(eval(expression, data, env), error = function(cnd) {
-    reason <- conditionMessage(cnd)
     abort_argument(
-      c("`{arg}` could not be evaluated.", x = "{reason}"), call = call
+      c("`{arg}` could not be evaluated.", x = "{conditionMessage(cnd)}"),
+      call = call
     )
   })
 }
@@ -493,10 +120,9 @@ check_model_subset <- function(expression, data, env, call) {
     )
   }
   if (!is.null(subset) && !chooses_rows(subset, rows)) {
-    given <- describe(subset)
     abort_argument(
       "`subset` must choose rows by TRUE and FALSE, by number or by name, not
-       {given}.",
+       {describe(subset)}.",
       call = call
     )
   }
@@ -516,15 +142,11 @@ chooses_rows <- function(x, rows) {
   switch(typeof(x),
     logical = any(x, na.rm = TRUE),
     integer = ,
-    double = are_row_numbers(x, length(rows %||% x), is.null(rows)),
+    double = length(x) > 0L && all(is.finite(x) & x == round(x)) &&
+      any(x != 0) && (is.null(rows) || all(abs(x) <= length(rows))),
     character = length(x) > 0L && (is.null(rows) || all(x %in% rows)),
     FALSE
   )
-}
-
-are_row_numbers <- function(x, n, any_size) {
-  length(x) > 0L && all(is.finite(x) & x == round(x)) && any(x != 0) &&
-    (any_size || all(abs(x) <= n))
 }
 
 # For a vector of another length than the data has rows, in the words of
@@ -540,16 +162,17 @@ length_hint <- function(reason, data) {
   }
 }
 
-# The model frame of a call with a formula, complete; list(frame, na_action).
-# data: NULL if there are none; user_call: match.call(), made in `env`.
-formula_frame <- function(formula, data, user_call, action, env, call) {
+# The model frame of a call with a formula, with its missing values. The
+# arguments are those of formula_frame().
+whole_frame <- function(formula, data, user_call, env, call) {
   check_model_data(data, call)
-  wanted <- c("formula", "data", "subset", "weights", "offset")
-  columns <- c(list(formula), as.list(user_call)[wanted[-(1:2)]])
+  others <- c("subset", "weights", "offset")
+  columns <- c(list(formula), as.list(user_call)[others])
   check_one_column(data, unlist(lapply(columns, all.vars)), "data", call)
   subset <- check_model_subset(
     user_call$subset, data, environment(formula), call
   )
+  wanted <- c("formula", "data", others)
   call_frame <- user_call[c(1L, match(wanted, names(user_call), 0L))]
   if (is.logical(subset) && anyNA(subset)) {
     # model.frame() would keep a row of missing values
@@ -563,7 +186,6 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
     eval(call_frame, env),
     error = function(cnd) {
       reason <- conditionMessage(cnd)
-      others <- c("subset", "weights", "offset")
       parts <- c("formula", "data", intersect(others, names(call_frame)))
       parts <- and_words(paste0("`", parts, "`"))
       abort_argument(
@@ -577,7 +199,14 @@ formula_frame <- function(formula, data, user_call, action, env, call) {
   if (nrow(frame) == 0L) {
     abort_argument("There are no observations.", call = call, class = "empty")
   }
-  frame <- bare_columns(frame)
+  bare_columns(frame)
+}
+
+# list(frame, na_action, ...): the model frame of a call with a formula,
+# complete, and what is known of its variables. data: NULL if there are none; user_call:
+# match.call(), made in `env`.
+formula_frame <- function(formula, data, user_call, action, env, call) {
+  frame <- whole_frame(formula, data, user_call, env, call)
   words <- frame_column_words(names(frame), !is.null(user_call[["se"]]))
   check_frame_columns(frame, words, call)
   if (is.function(action)) {
@@ -683,14 +312,14 @@ check_none_missing <- function(frame, se, call) {
 
 act_on_missing <- function(action, frame, call) {
   kept <- tryCatch(action(frame), error = function(cnd) {
-    reason <- conditionMessage(cnd)
-    abort_argument(c("`na_action` failed.", x = "{reason}"), call = call)
+    abort_argument(
+      c("`na_action` failed.", x = "{conditionMessage(cnd)}"), call = call
+    )
   })
   if (!is.data.frame(kept) || nrow(kept) == 0L ||
         !identical(names(kept), names(frame))) {
-    given <- describe(kept)
     abort_argument(
-      "`na_action` must return rows of the model frame, not {given}.",
+      "`na_action` must return rows of the model frame, not {describe(kept)}.",
       call = call
     )
   }
@@ -805,15 +434,11 @@ formula_parts <- function(formula, data, user_call, maker, as_response, action,
   made <- regression_frame(formula, data, user_call, action, env, call)
   frame <- made$frame
   terms <- attr(frame, "terms")
-  n <- nrow(frame)
   name <- deparse1(terms[[2L]])
-  response <- as_response(stats::model.response(frame), name, call)
-  response$name <- name
-  weights <- check_weights(frame[["(weights)"]], n, call)
-  settled <- trials_of_weights(response, weights, call)
-  response <- settled$response
-  weights <- settled$weights
-  offset <- check_offset(frame_offset(frame, call), n, call)
+  parts <- weighted_response(
+    as_response(stats::model.response(frame), name, call), name,
+    frame[["(weights)"]], frame_offset(frame, call), nrow(frame), call
+  )
   check_contrasts(contrasts, frame, call)
   x <- model_matrix(terms, frame, contrasts, call)
   storage.mode(x) <- "double"
@@ -825,10 +450,7 @@ formula_parts <- function(formula, data, user_call, maker, as_response, action,
     times = made$times, other_rows = made$other_rows
   )
   more$constants <- made$constants
-  list(
-    x = x, columns = colnames(x), response = response, weights = weights,
-    offset = offset, total = total_weights(response, weights), more = more
-  )
+  c(list(x = x, columns = colnames(x)), parts, list(more = more))
 }
 
 # R makes the names of columns of those of variables and levels: "abc" of `a`
@@ -838,9 +460,9 @@ model_matrix <- function(terms, frame, contrasts, call) {
     stats::model.matrix(terms, frame, contrasts.arg = contrasts),
     error = function(cnd) {
       check_several_levels(terms, frame, call)
-      reason <- conditionMessage(cnd)
       abort_argument(
-        c("The model matrix cannot be made.", x = "{reason}"), call = call
+        c("The model matrix cannot be made.", x = "{conditionMessage(cnd)}"),
+        call = call
       )
     }
   )
@@ -890,7 +512,7 @@ check_contrasts <- function(contrasts, frame, call) {
   }
 }
 
-# The same of a matrix and a response.
+# As formula_parts(), of a matrix and a response.
 matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
   if (missing(y)) {
     abort_argument("`y` is needed: the response.", call = call)
@@ -911,38 +533,30 @@ matrix_parts <- function(x, y, weights, offset, action, as_response, call) {
       call = call
     )
   }
-  response <- as_response(y, "y", call)
-  response$name <- "y"
-  weights <- check_weights(weights, n, call)
-  settled <- trials_of_weights(response, weights, call)
-  response <- settled$response
-  weights <- settled$weights
-  offset <- check_offset(offset, n, call)
+  parts <- weighted_response(
+    as_response(y, "y", call), "y", weights, offset, n, call
+  )
   columns <- whole_column_names(colnames(x), ncol(x), "x")
-  total <- total_weights(response, weights)
-  found <- measure_columns(x, total)
+  found <- measure_columns(x, parts$total)
   left_out <- matrix_left_out(
-    x, response, columns, which(!found$finite), action, call
+    x, parts$response, columns, which(!found$finite), action, call
   )
   if (!is.null(left_out)) {
     found <- NULL
-    out <- -as.integer(left_out)
-    x <- x[out, , drop = FALSE]
-    response$y <- response$y[out]
-    response$trials <- response$trials[out]
-    weights <- weights[out]
-    offset <- offset[out]
-    total <- total[out]
+    kept <- -as.integer(left_out)
+    x <- x[kept, , drop = FALSE]
+    own <- intersect(c("y", "trials"), names(parts$response))
+    parts$response[own] <- lapply(parts$response[own], `[`, kept)
+    own <- c("weights", "offset", "total")
+    parts[own] <- lapply(parts[own], `[`, kept)
   }
-  list(
-    x = x, columns = columns, response = response, weights = weights,
-    offset = offset, total = total, found = found,
-    more = list(
+  c(list(x = x, columns = columns), parts, list(
+    found = found, more = list(
       formula = NULL, terms = NULL, xlevels = NULL, contrasts = NULL,
       model = NULL, na.action = left_out, row_names = rownames(x),
       named = !is.null(colnames(x))
     )
-  )
+  ))
 }
 
 # A double matrix or a dgCMatrix, unchanged if it already is one.
@@ -956,7 +570,11 @@ as_design <- function(x, call, arg = "x") {
     x <- matrix_from_data_frame(x, arg, call)
   } else if (!is.matrix(x) || !(is.numeric(x) || is.logical(x))) {
     if (!is.numeric(x) || is.object(x) || length(dim(x)) > 0L) {
-      abort_no_design(x, arg, call)
+      # the argument `x` of a fit may be a formula, new data may not
+      expected <- paste0(
+        if (arg == "x") "a formula, or ", "a numeric matrix of predictors"
+      )
+      abort_expected(x, expected, FALSE, arg, call)
     }
     if (length(x) > .Machine$integer.max) {
       abort_argument(
@@ -974,14 +592,6 @@ as_design <- function(x, call, arg = "x") {
     abort_argument("{.arg {arg}} has no rows.", call = call, class = "empty")
   }
   x
-}
-
-abort_no_design <- function(x, arg, call) {
-  # the argument `x` of a fit may be a formula, new data may not
-  expected <- paste0(
-    if (arg == "x") "a formula, or ", "a numeric matrix of predictors"
-  )
-  abort_expected(x, expected, FALSE, arg, call)
 }
 
 # wild: columns with values that are not finite.

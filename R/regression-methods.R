@@ -22,11 +22,8 @@ coefficient_estimates <- function(fit) {
   list(mean = colMeans(draws), sd = apply(draws, 2L, stats::sd))
 }
 
-# parameters x (lower, upper); columns: those of the draws.
-parameter_interval <- function(fit, level,
-                               columns = predictor_parameters(
-                                 fit_part(fit, "model")
-                               )) {
+# parameters x (lower, upper)
+parameter_interval <- function(fit, level) {
   model <- fit_part(fit, "model")
   if (!draws_posterior(model)) {
     bounds <- outer(laplace_sd(model), stats::qnorm(central_tails(level))) +
@@ -34,6 +31,7 @@ parameter_interval <- function(fit, level,
     rownames(bounds) <- model$columns
     return(bounds)
   }
+  columns <- predictor_parameters(model)
   draws <- bind_chains(chain_matrices(fit), columns = columns)
   central_intervals(draws, level)
 }
@@ -136,15 +134,6 @@ predictor_coefficients.laplace_model <- function(model, fit) laplace_mode(model)
 #' @name regression-data
 NULL
 
-# The value of confint(), from interval(fit, level): parameters x (lower,
-# upper).
-interval_table <- function(object, parm, level, interval, call) {
-  level <- check_level(level, call = call)
-  out <- interval(object, level)
-  colnames(out) <- tail_names(level)
-  if (missing(parm)) out else some_rows(out, parm, call)
-}
-
 #' @rdname regression-data
 #' @importFrom stats coef
 #' @export
@@ -174,9 +163,10 @@ confint.gibbsite_fit <- function(object, parm, level = 0.95, ...) {
     object, "{.fn posterior_interval} has intervals of its quantities."
   )
   check_no_more(...)
-  interval_table(
-    object, parm, level, parameter_interval, rlang::current_env()
-  )
+  level <- check_level(level)
+  out <- parameter_interval(object, level)
+  colnames(out) <- tail_names(level)
+  if (missing(parm)) out else some_rows(out, parm, rlang::current_env())
 }
 
 # The model of a regression, of a normal approximation or of one's own
@@ -223,9 +213,7 @@ residuals.gibbsite_regression <- function(object, type = NULL, ...) {
   check_has_moments(response, "residuals", rlang::current_env())
   type <- check_choice(type, residual_types(response))
   frame <- check_frame(model)
-  rows <- rows_to_predict(
-    model, NULL, NULL, NULL, FALSE, rlang::current_env()
-  )
+  rows <- rows_to_predict(model, call = rlang::current_env())
   mean <- prediction_table(object, rows, "response")$mean
   scale <- response_scale(response, bind_chains(chain_matrices(object)))
   out <- response_residual(response, frame, mean, type, scale)
@@ -238,7 +226,7 @@ weights.gibbsite_regression <- function(object, ...) {
   check_no_more(...)
   model <- fit_part(object, "model")
   frame <- check_frame(model)
-  weights <- frame$total %||% frame$weights %||% rep(1, nrow(frame$x))
+  weights <- frame$total %||% row_weights(frame)
   as_excluded(model, with_row_names(weights, rownames(frame$x)))
 }
 
@@ -254,8 +242,8 @@ family.gibbsite_regression <- function(object, ...) {
 
 # Normal errors of precision beta times the weights, one for each row.
 response_noise <- function(frame, beta) {
-  n <- nrow(frame$x)
-  stats::rnorm(n) / sqrt(beta * (frame$weights %||% rep(1, n)))
+  weights <- row_weights(frame)
+  stats::rnorm(length(weights)) / sqrt(beta * weights)
 }
 
 # The log density of the responses at their expectations.
@@ -340,7 +328,7 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
   check_no_more(...)
   level <- check_level(conf.level, arg = "conf.level")
   model <- fit_part(x, "model")
-  check_augmented_data(data, call)
+  if (!is.null(data)) check_given_data(data, call)
   prediction <- stats::predict(
     x, newdata, type = "response", interval = "mean", level = level,
     offset = offset, re_formula = re_formula,
@@ -355,13 +343,12 @@ augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
   beside_data(prediction, model, data, newdata, call)
 }
 
-check_augmented_data <- function(data, call) {
-  if (!is.null(data)) {
-    if (!is.data.frame(data)) {
-      abort_expected(data, "a data frame", TRUE, "data", call)
-    }
-    check_data_frame(data, "data", call)
+# What is not NULL of an argument `data`.
+check_given_data <- function(data, call) {
+  if (!is.data.frame(data)) {
+    abort_expected(data, "a data frame", TRUE, "data", call)
   }
+  check_data_frame(data, "data", call)
 }
 
 # A tibble or another kind of data frame stays one; columns of an earlier
@@ -377,26 +364,25 @@ beside_data <- function(prediction, model, data, newdata, call) {
   if (!is.null(newdata)) {
     return(with_columns(newdata, prediction))
   }
-  own <- data
   if (is.null(data)) {
-    if (is.null(model$frame$model)) {
+    frame <- model$frame
+    if (is.null(frame$model)) {
       return(prediction)
     }
-    own <- bare_frame(model$frame$model)
+    data <- bare_frame(frame$model)
+    if (inherits(frame$na.action, "exclude")) {
+      # the model frame does not have these rows
+      prediction <- prediction[-as.integer(frame$na.action), ]
+    }
   }
-  left_out <- model$frame$na.action
-  if (is.null(data) && inherits(left_out, "exclude")) {
-    # the model frame does not have these rows
-    prediction <- prediction[-as.integer(left_out), ]
-  }
-  if (nrow(own) != nrow(prediction)) {
+  if (nrow(data) != nrow(prediction)) {
     abort_argument(
       "{.arg data} must have {nrow(prediction)} row{?s}, as the fit has
-       observations, not {nrow(own)}.",
+       observations, not {nrow(data)}.",
       call = call
     )
   }
-  with_columns(own, prediction)
+  with_columns(data, prediction)
 }
 
 #' @rdname regression-data
@@ -413,7 +399,7 @@ simulate.gibbsite_regression <- function(object, nsim = 1, seed = NULL, ...) {
   check_result_size(
     c(length(frame$y), nsim), "observations x simulations", "{.arg nsim}", call
   )
-  rows <- rows_to_predict(model, NULL, NULL, NULL, FALSE, call)
+  rows <- rows_to_predict(model, call = call)
   size <- response_size(response, model, NULL, NULL, NULL, nrow(rows$x), call)
   draws <- bind_chains(chain_matrices(object))
   respond <- function() {
@@ -439,10 +425,9 @@ outlier_weights <- function(fit) {
   scale <- response_scale(response, draws)
   call <- rlang::current_env()
   rows <- with_steady_groups(
-    rows_to_predict(model, NULL, NULL, NULL, FALSE, call), fit,
-    seq_len(nrow(draws)), call
+    rows_to_predict(model, call = call), fit, seq_len(nrow(draws)), call
   )
-  weights <- frame$weights %||% rep(1, length(frame$y))
+  weights <- row_weights(frame)
   out <- numeric(length(frame$y))
   for (i in row_blocks(length(out), nrow(draws), most = 1e6)) {
     eta <- predictor_at_draws(model, draws, rows_at_places(rows, i))

@@ -141,7 +141,7 @@ picture_regression <- function(fit, type, variable, level, variables, groups,
     variables, type,
     c(intersect(c("coefficients", "odds"), own), plot_types), call
   )
-  per <- check_per(per, call)
+  per <- check_choice(per, c("sd", "unit"), call = call)
   level <- check_level(level, call = call)
   if (is_target_picture(model, type)) {
     return(picture_target(fit, variables, call))
@@ -223,27 +223,18 @@ default_regression_plot <- function(fit) {
 picture_categories <- function(fit, variable, level, call) {
   model <- fit_part(fit, "model")
   frame <- check_frame(model, call)
+  ordered <- is_ordered(model_response(model))
   estimate <- coefficient_estimates(fit)
   clear <- abs(estimate$mean / estimate$sd)
-  if (is_unordered(model_response(model))) clear <- clearest_terms(model, clear)
+  if (!ordered) clear <- clearest_terms(model, clear)
   grid <- response_grid(fit, frame, variable, clear, call)
   grid["by"] <- list(NULL)
-  rows <- rows_to_predict(
-    model, grid_rows(grid, grid$at, NULL), typical_offset(model), NA, TRUE, call
-  )
+  rows <- grid_predictors(model, grid, grid$at, NULL, call)
   table <- category_intervals(fit, rows, level, call)
   categories <- levels(table$category)
   at <- rep(seq_along(grid$at), each = length(categories))
-  others <- others_of(grid)
-  note <- c(
-    others_text(grid$typical[others], grid$data[others]),
-    offset_text(typical_offset(model), frame$offset)
-  )
-  name <- as.character(table$category)
-  ordered <- !is_unordered(model_response(model))
-  colours <- (if (ordered) ordered_palette else gibbsite_palette)(
-    length(categories)
-  )
+  palette <- if (ordered) ordered_palette else gibbsite_palette
+  colours <- palette(length(categories))
   ylab <- if (is.null(frame$counts)) {
     paste("probability of", frame$response$name)
   } else {
@@ -256,38 +247,17 @@ picture_categories <- function(fit, variable, level, call) {
   }
   if (curves) {
     table$x <- as.double(grid$at)[at]
-    own <- if (!is.null(panels)) {
-      data.frame(panel = factor(name, categories))
-    } else {
-      data.frame(row.names = seq_along(name))
-    }
-    layers <- list(
-      picture_layer("band", data.frame(
-        table[c("x", "lower", "upper")], group = name, own
-      ), paste("band", name)),
-      picture_layer("line", data.frame(
-        x = table$x, y = table$mean, group = name, own
-      ), name)
-    )
     x <- grid$axis
   } else {
     # side by side
     table$x <- at + 0.5 * (as.integer(table$category) - 1) /
       (length(categories) - 1) - 0.25
-    layers <- list(
-      picture_layer("segment", data.frame(
-        x = table$x, xend = table$x, y = table$lower, yend = table$upper
-      ), name),
-      picture_layer("point", data.frame(
-        x = table$x, y = table$mean, size = 1.5
-      ), name)
-    )
     labels <- id_words(grid$at)
     x <- picture_axis(grid$variable, at = seq_along(labels), labels = labels,
                       limits = c(0.6, length(labels) + 0.4))
   }
   picture(
-    table, layers, rbind(
+    table, category_layers(table, curves, !is.null(panels)), rbind(
       plot_key(
         categories, colours, lty = 1, pch = if (curves) NA else 19,
         shown = is.null(panels)
@@ -295,8 +265,34 @@ picture_categories <- function(fit, variable, level, call) {
       plot_key(paste("band", categories), NA, fill = pale(colours, 0.2),
                shown = FALSE)
     ), x = x, y = picture_axis(ylab, limits = 0:1, at = seq(0, 1, 0.2)),
-    note = c(note, paste(if (curves) "bands:" else "lines:", percent(level))),
-    panels = panels
+    note = c(
+      grid_note(grid, model),
+      paste(if (curves) "bands:" else "lines:", percent(level))
+    ), panels = panels
+  )
+}
+
+# Bands and curves, or intervals with points. panels: whether each category has
+# one.
+category_layers <- function(table, curves, panels) {
+  name <- as.character(table$category)
+  if (!curves) {
+    return(list(
+      picture_layer("segment", data.frame(
+        x = table$x, xend = table$x, y = table$lower, yend = table$upper
+      ), name),
+      picture_layer("point", data.frame(
+        x = table$x, y = table$mean, size = 1.5
+      ), name)
+    ))
+  }
+  own <- data.frame(group = name)
+  if (panels) own$panel <- factor(name, levels(table$category))
+  list(
+    picture_layer("band", data.frame(
+      table[c("x", "lower", "upper")], own
+    ), paste("band", name)),
+    picture_layer("line", data.frame(x = table$x, y = table$mean, own), name)
   )
 }
 
@@ -308,9 +304,7 @@ clearest_terms <- function(model, clear) {
   )
 }
 
-# ---- The response along a variable, and calibration --------------------------
-
-# Pictures of regressions: the response along a variable, and calibration.
+# ---- The grid of a response curve --------------------------------------------
 
 # The variables of the formula as columns, from the model frame, or, if they are
 # transformed (`log(x)`), from the data named in the call.
@@ -356,12 +350,12 @@ time_axis <- function(variable, values) {
 }
 
 # The rows along which a response curve goes: list(variable, values, at, axis,
-# by, groups, data, typical, made). variable, clear: as for
+# by, data, groups, factors, typical, matrix). variable, clear: as for
 # check_plot_variable(). `values`: of the variable in the data, times as
-# numbers, of which `at` are drawn; `by`: the name
-# of a factor with a curve for each of its levels `groups`, NULL for one curve;
-# `typical`: where the other variables stand; `factors`: the names of those with
-# levels.
+# numbers, of which `at` are drawn; `by`: the name of a factor with a curve for
+# each of its levels `groups`, NULL for one curve; `typical`: where the other
+# variables stand; `factors`: the names of those with levels; `matrix`: whether
+# the fit has no formula.
 response_grid <- function(fit, frame, variable, clear, call) {
   data <- if (is.null(frame$model)) {
     model <- fit_part(fit, "model")
@@ -398,7 +392,8 @@ response_grid <- function(fit, frame, variable, clear, call) {
   }
   list(
     variable = variable, values = values, at = at, axis = axis, by = by,
-    data = data, groups = if (!is.null(by)) sort(unique(data[[by]])), factors = factors,
+    data = data, groups = if (!is.null(by)) sort(unique(data[[by]])),
+    factors = factors,
     typical = Map(typical_value, data, names(data) %in% made_factors),
     matrix = is.null(frame$model)
   )
@@ -429,6 +424,12 @@ grid_rows <- function(grid, at, by) {
   newdata[[grid$variable]] <- at
   if (!is.null(grid$by)) newdata[[grid$by]] <- by
   if (grid$matrix) as.matrix(newdata) else newdata
+}
+
+grid_predictors <- function(model, grid, at, by, call) {
+  rows_to_predict(
+    model, grid_rows(grid, at, by), typical_offset(model), NA, TRUE, call
+  )
 }
 
 others_of <- function(grid) {
@@ -480,9 +481,9 @@ check_plot_variable <- function(variable, names, clear, call) {
   names <- setdiff(names, "(Intercept)")
   if (!is.null(variable)) {
     if (!is_plain_string(variable) || !variable %in% names) {
-      given <- describe(variable)
       abort_argument(
-        "{.arg variable} must be one of {.val {names}}, not {given}.",
+        "{.arg variable} must be one of {.val {names}}, not
+         {describe(variable)}.",
         call = call
       )
     }
@@ -506,11 +507,17 @@ typical_offset <- function(model) {
   }
 }
 
-# Where the curve stands of an offset that was an argument and varies.
-offset_text <- function(typical, offset) {
-  if (!is.null(typical) && length(unique(offset)) > 1L) {
-    paste("at the mean offset,", format(typical, digits = 3))
-  }
+# Where a curve stands of the other variables, and of an offset that was an
+# argument and varies.
+grid_note <- function(grid, model) {
+  others <- others_of(grid)
+  offset <- typical_offset(model)
+  c(
+    others_text(grid$typical[others], grid$data[others]),
+    if (!is.null(offset) && length(unique(model$frame$offset)) > 1L) {
+      paste("at the mean offset,", format(offset, digits = 3))
+    }
+  )
 }
 
 # "at hp = 147, cyl = 4"; NULL if there are no others. A number that is 0 but
@@ -550,19 +557,15 @@ response_shown <- function(fit, variable, level, call) {
   count <- max(1L, length(grid$groups))
   at <- grid$at[rep(seq_along(grid$at), count)]
   by <- rep(grid$groups, each = length(grid$at))
-  predicted <- function(at, by) {
-    rows_to_predict(
-      model, grid_rows(grid, at, by), typical_offset(model), NA, TRUE, call
-    )
-  }
+  predicted <- function(at, by) grid_predictors(model, grid, at, by, call)
   rows <- predicted(at, by)
-  rows$size <- rep(1, nrow(rows$x))
-  curve <- function(interval) {
+  curve <- function(rows, interval) {
+    rows$size <- rep(1, nrow(rows$x))
     prediction_table(fit, rows, "response", interval, level)
   }
   table <- data.frame(
     x = if (is.numeric(grid$values)) as.double(at) else at,
-    curve("mean")[c("mean", "lower", "upper")]
+    curve(rows, "mean")[c("mean", "lower", "upper")]
   )
   table$by <- if (!is.null(by)) factor(id_words(by), id_words(grid$groups))
   normal <- is.null(frame$total)
@@ -573,21 +576,15 @@ response_shown <- function(fit, variable, level, call) {
         newdata = grid_rows(grid, at, by), offset = typical_offset(model),
         new_groups = TRUE
       ), call)
-      rows$size <- rep(1, nrow(rows$x))
     }
-    table[c("new_lower", "new_upper")] <- curve("prediction")[c(
-      "lower", "upper"
-    )]
+    ends <- curve(rows, "prediction")[c("lower", "upper")]
+    table[c("new_lower", "new_upper")] <- ends
   }
   points <- response_points(grid, frame, estimate$mean, predicted, table$by)
-  others <- others_of(grid)
   list(
     table = table, points = points$table, grid = grid, normal = normal,
     frame = frame, moved = points$moved,
-    note = c(
-      others_text(grid$typical[others], grid$data[others]),
-      offset_text(typical_offset(model), frame$offset), points$note
-    ),
+    note = c(grid_note(grid, model), points$note),
     ylab = if (normal) {
       frame$response$name
     } else {
@@ -820,19 +817,17 @@ picture_calibration <- function(fit, level, groups, call) {
   )
 }
 
-# Groups of about equal numbers of trials by predicted probability. The intervals are
-# of replicated data, so that they include both the binomial variation and the
-# posterior uncertainty. They are computed from the fit's draws on a fixed
-# stream, so that a plot can be reproduced.
+# Groups of about equal numbers of trials by predicted probability. The
+# intervals are of replicated data, so that they include both the binomial
+# variation and the posterior uncertainty. They are computed from the fit's
+# draws on a fixed stream, so that a plot can be reproduced.
 calibration_table <- function(fit, frame, level, groups, call) {
   total <- frame$trials %||% rep(1, length(frame$y))
   if (is.null(groups)) {
     groups <- max(2, min(10, floor(sum(total) / 10)))
   }
   groups <- check_count(groups, min = 2, arg = "groups", call = call)
-  rows <- rows_to_predict(
-    fit_part(fit, "model"), NULL, NULL, NULL, FALSE, call
-  )
+  rows <- rows_to_predict(fit_part(fit, "model"), call = call)
   mean <- prediction_table(fit, rows, "response")$mean
   # equal predictions stay together
   place <- match(signif(mean, 10), sort(unique(signif(mean, 10))))
@@ -844,13 +839,13 @@ calibration_table <- function(fit, frame, level, groups, call) {
   replicated <- with_stream(stream, {
     posterior_predict(fit, ndraws = min(1000, ndraws(fit)))
   }, call)$value
-  share <- rowsum(t(replicated), group) / as.vector(rowsum(total, group))
+  trials <- as.vector(rowsum(total, group))
+  share <- rowsum(t(replicated), group) / trials
   tails <- central_tails(level)
   bounds <- apply(share, 1L, stats::quantile, tails, names = FALSE)
-  sums <- function(v) as.vector(rowsum(v * total, group) / rowsum(total, group))
+  means <- function(v) as.vector(rowsum(v * total, group)) / trials
   data.frame(
-    predicted = sums(mean), observed = sums(frame$y), lower = bounds[1L, ],
-    upper = bounds[2L, ], trials = as.vector(rowsum(total, group)),
-    row.names = NULL
+    predicted = means(mean), observed = means(frame$y), two_ends(bounds),
+    trials = trials, row.names = NULL
   )
 }

@@ -179,8 +179,10 @@ rows_at_places <- function(rows, at) {
   rows
 }
 
-rows_to_predict <- function(model, newdata, offset, re_formula,
-                            allow_new_levels, call) {
+# The rows of new data, or of the fit's own.
+rows_to_predict <- function(model, newdata = NULL, offset = NULL,
+                            re_formula = NULL, allow_new_levels = FALSE,
+                            call) {
   allow_new_levels <- check_flag(
     allow_new_levels, arg = "allow_new_levels", call = call
   )
@@ -514,7 +516,7 @@ with_steady_groups <- function(rows, fit, chosen, call) {
   rows
 }
 
-# With the predictor and the scale of some of the draws.
+# The same of some of the draws, with their linear predictors and scale.
 at_some_draws <- function(at, some = seq_len(nrow(at$draws))) {
   at$draws <- at$draws[some, , drop = FALSE]
   at$rows$steady$chosen <- at$rows$steady$chosen[some]

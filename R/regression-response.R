@@ -85,7 +85,8 @@ changed_words <- function(model) {
 
 # ---- The generics ------------------------------------------------------------
 
-# Types of predict() and of residuals(), the default first.
+# Types of predict() and of residuals(), which categories do not have; the
+# default first.
 response_types <- function(response) UseMethod("response_types")
 #' @exportS3Method
 response_types.default <- function(response) c("link", "response", "class")
@@ -94,13 +95,11 @@ response_types.normal_response <- function(response) c("link", "response")
 
 residual_types <- function(response) UseMethod("residual_types")
 #' @exportS3Method
-residual_types.default <- function(response) character()
-#' @exportS3Method
-residual_types.normal_response <- function(response) c("response", "pearson")
-#' @exportS3Method
-residual_types.binomial_response <- function(response) {
+residual_types.default <- function(response) {
   c("deviance", "pearson", "response")
 }
+#' @exportS3Method
+residual_types.normal_response <- function(response) c("response", "pearson")
 
 response_family <- function(response) UseMethod("response_family")
 #' @exportS3Method
@@ -159,8 +158,7 @@ response_size.normal_response <- function(response, model, newdata, weights,
                                           trials, n, call) {
   check_no_size(trials, "trials", "binomial", call)
   size <- given_size(weights, "weights", newdata, n, TRUE, call)
-  if (is.null(newdata)) model$frame$weights %||% rep(1, n) else
-    size %||% rep(1, n)
+  (if (is.null(newdata)) model$frame$weights else size) %||% rep(1, n)
 }
 
 # New normal observations of a fit with weights, which have none.
@@ -674,10 +672,8 @@ share_log_lik <- function(response, eta, success, total) {
 
 # The logarithms of the binomial coefficients, times the weights.
 log_choose <- function(frame) {
-  n <- length(frame$y)
-  trials <- frame$trials %||% rep(1, n)
-  (frame$weights %||% rep(1, n)) *
-    lchoose(trials, round(trials * frame$y))
+  trials <- frame$trials %||% rep(1, length(frame$y))
+  row_weights(frame) * lchoose(trials, round(trials * frame$y))
 }
 
 # E sigma(m + s Z), or its derivative with respect to m.
@@ -728,18 +724,25 @@ share_variance <- function(response, m, s, p) {
 }
 
 # Owen's T(h, a), the integral over 0 < x < a, a <= 1, of exp(-h^2 (1 + x^2) /
-# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre (Golub and Welsch
-# 1969, doi:10.1090/S0025-5718-69-99647-1).
+# 2) / (1 + x^2) / (2 pi), by 20 nodes of Gauss and Legendre.
 owen_t <- function(h, a) {
   k <- seq_len(19)
-  jacobi <- matrix(0, 20, 20)
-  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- k / sqrt(4 * k^2 - 1)
-  rule <- eigen(jacobi, symmetric = TRUE)
+  rule <- gauss_rule(k / sqrt(4 * k^2 - 1))
   sum <- 0
   for (node in seq_len(20)) {
-    x <- a * (1 + rule$values[[node]]) / 2
-    sum <- sum +
-      rule$vectors[1L, node]^2 * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
+    x <- a * (1 + rule$nodes[[node]]) / 2
+    sum <- sum + rule$weights[[node]] * exp(-h^2 * (1 + x^2) / 2) / (1 + x^2)
   }
   a * sum / (2 * pi)
+}
+
+# list(nodes, weights) of the Gauss quadrature whose orthogonal polynomials have
+# the Jacobi matrix with 0 on the diagonal and `beside` next to it (Golub and
+# Welsch 1969, doi:10.1090/S0025-5718-69-99647-1).
+gauss_rule <- function(beside) {
+  k <- seq_along(beside)
+  jacobi <- matrix(0, length(k) + 1, length(k) + 1)
+  jacobi[cbind(k, k + 1)] <- jacobi[cbind(k + 1, k)] <- beside
+  found <- eigen(jacobi, symmetric = TRUE)
+  list(nodes = found$values, weights = found$vectors[1L, ]^2)
 }

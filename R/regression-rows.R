@@ -49,15 +49,20 @@ coefficient_columns <- function(model) {
   }
 }
 
-# The parts of a frame that are kept without the data, and `...` further ones.
-# times: of time_kinds(); named: whether a matrix had names of its columns;
-# other_rows: of variables_of_other_rows(); constants: of constant_variables().
+# The parts of a frame that predictions for new data need, which are kept
+# without the data, and `...` further ones. times: of time_kinds(); named:
+# whether a matrix had names of its columns; other_rows: of
+# variables_of_other_rows(); constants: of constant_variables(); offset: whether
+# the fit had an argument `offset`.
 kept_parts <- function(frame, ...) {
   parts <- c(
     "terms", "xlevels", "contrasts", "formula", "response", "times", "named",
     "other_rows", "constants", ...
   )
-  frame[intersect(parts, names(frame))]
+  c(
+    frame[intersect(parts, names(frame))],
+    list(offset = has_offset_argument(frame))
+  )
 }
 
 # list(x, offset, names, data): the rows to predict.  x: n x p, dense or sparse;
@@ -129,9 +134,9 @@ matrix_rows <- function(model, newdata, call) {
 formula_rows <- function(model, newdata, terms, call) {
   design <- model_design(model)
   if (!is.data.frame(newdata)) {
-    given <- describe(newdata)
     abort_argument(
-      "{.arg newdata} must be a data frame, not {given}.", call = call
+      "{.arg newdata} must be a data frame, not {describe(newdata)}.",
+      call = call
     )
   }
   check_one_column(newdata, all.vars(terms), "newdata", call)
@@ -148,10 +153,9 @@ formula_rows <- function(model, newdata, terms, call) {
         )
       ),
       error = function(cnd) {
-        reason <- conditionMessage(cnd)
         abort_argument(
           c("The model frame of {.arg newdata} cannot be made.",
-            x = "{reason}"),
+            x = "{conditionMessage(cnd)}"),
           call = call
         )
       }
@@ -361,10 +365,12 @@ rows_used <- function(frame) {
   }
 }
 
+without_offset <- function(frame) frame$y - (frame$offset %||% 0)
+
+row_weights <- function(frame) frame$weights %||% rep(1, length(frame$y))
+
 # used: of rows_used().
-used_weights <- function(frame, used) {
-  (frame$weights %||% rep(1, length(used)))[used]
-}
+used_weights <- function(frame, used) row_weights(frame)[used]
 
 check_any_used <- function(used, call) {
   if (!any(used)) {
@@ -448,7 +454,7 @@ fold_at_rows <- function(model, train, rows) {
 # The frame with weight 0 for some rows, which then do not inform the
 # parameters.
 without_rows <- function(frame, rows) {
-  frame$weights <- frame$weights %||% rep(1, length(frame$y))
+  frame$weights <- row_weights(frame)
   frame$weights[rows] <- 0
   frame
 }

@@ -1,5 +1,162 @@
-# Variables of a formula whose value in a row depends on other rows, or on
-# random numbers.
+# What a formula may hold, and its variables whose value in a row depends on
+# other rows, or on random numbers.
+
+# ---- What a formula may hold -------------------------------------------------
+
+# A formula must have two sides, and on the right none of the terms that only
+# other packages support.
+# `maker`: the function that was called; `other`: the one that has random
+# effects.
+check_model_formula <- function(formula, maker, call, other = maker) {
+  check_has_response(formula, "y ~ x", call)
+  terms <- formula_terms(formula[[3L]])
+  check_foreign_terms(formula[[2L]], terms, environment(formula), call)
+  bars <- vapply(terms, is_random_effect, NA)
+  if (any(bars)) {
+    shown <- deparse1(terms[bars][[1L]])
+    abort_argument(
+      c(
+        "`formula` cannot have random effects, such as {.code ({shown})}: they
+         are not supported by {.fn {maker}}.",
+        i = "{.fn {other}} has them; a logical `or` is written
+             {.code I(a | b)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+  smooth <- unlist(lapply(terms, smooth_names, environment(formula)))
+  if (length(smooth) > 0L) {
+    abort_argument(
+      c(
+        "`formula` cannot have smooth terms, such as {.code {smooth[1]}()}: they
+         are not supported by {.fn {maker}}.",
+        i = "Use columns of a basis: {.code splines::ns(x, 4)},
+             {.code splines::bs(x)} or {.code poly(x, 3)}."
+      ),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# What stands after the bar of a response in brms, and its terms.
+response_words <- c(
+  weights = "Give `weights = `.",
+  se = "{.fn gibbs_hlm} has {.arg se}: known standard errors.",
+  trials = "The response is {.code cbind(successes, failures)}.",
+  rate = "Give {.code offset = log()} of it.",
+  cens = NA, trunc = NA, mi = NA, thres = NA
+)
+
+check_foreign_terms <- function(response, terms, env, call) {
+  name_of <- function(x) {
+    if (is.call(x) && is.name(x[[1L]])) as.character(x[[1L]]) else ""
+  }
+  own <- vapply(terms, name_of, "")
+  strange <- own[own %in% c("mo", "me", "mi", "cs", "gp", "ar", "arma")]
+  strange <- Filter(function(name) {
+    !exists(name, env %||% globalenv(), mode = "function")
+  }, strange)
+  hint <- if ("mo" %in% strange) "An ordered factor is a predictor as it is."
+  if (name_of(response) == "|") {
+    added <- name_of(response[[3L]])
+    if (added %in% names(response_words)) {
+      strange <- added
+      hint <- stats::na.omit(response_words[[added]])
+    }
+  }
+  if (length(strange) > 0L) {
+    abort_argument(
+      c("`formula` cannot have {.fn {strange[[1]]}}, which is of brms.",
+        as_bullets(hint)),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# shown: a formula, as an example.
+check_has_response <- function(formula, shown, call) {
+  if (is.data.frame(formula)) {
+    abort_argument(
+      c("`formula` must be a formula, such as {.code {shown}}, not a data
+         frame.",
+        i = "After a pipe give it by its name: {.code formula = {shown}}."),
+      call = call
+    )
+  }
+  if (is.character(formula)) {
+    abort_argument(
+      c("`formula` must be a formula, such as {.code {shown}}, not text.",
+        i = "{.fn as.formula} makes one of text."),
+      call = call
+    )
+  }
+  if (!inherits(formula, "formula") || length(formula) != 3L) {
+    abort_argument("`formula` must have a response: `{shown}`.", call = call)
+  }
+}
+
+# The parts of a right-hand side that are not formula operators.
+formula_terms <- function(part) {
+  operators <- c("+", "-", "*", "/", ":", "^", "%in%", "(")
+  if (is.call(part) && is.name(part[[1L]]) &&
+        as.character(part[[1L]]) %in% operators) {
+    return(unlist(lapply(as.list(part)[-1L], formula_terms)))
+  }
+  list(part)
+}
+
+# `.` stands for the columns of the data, as a term of its own.
+check_dot <- function(part, data, call) {
+  dotted <- Filter(function(term) "." %in% all.vars(term), formula_terms(part))
+  if ("." %in% names(data) || length(dotted) == 0L) {
+    return(invisible())
+  }
+  within <- Filter(is.call, dotted)
+  if (length(within) > 0L) {
+    shown <- deparse1(within[[1L]])
+    abort_argument(
+      c("`.` in `formula` must be a term of its own, not a part of
+         {.code {shown}}.",
+        i = "Name the variables there."),
+      call = call, class = "formula"
+    )
+  }
+  if (is.null(data) || is.environment(data)) {
+    abort_dot(call)
+  }
+}
+
+abort_dot <- function(call) {
+  abort_argument(
+    c("`.` in `formula` needs a data frame `data`.",
+      i = "Give {.arg data}, or name the variables."),
+    call = call, class = "formula"
+  )
+}
+
+is_random_effect <- function(term) {
+  is.call(term) && is.name(term[[1L]]) &&
+    as.character(term[[1L]]) %in% c("|", "||")
+}
+
+# Smooth terms such as s(x) of mgcv, gam and brms: either the function is not
+# found, or it is one of these packages and does not return a column. A function
+# of the user with such a name is accepted.
+smooth_names <- function(term, env) {
+  if (!is.call(term) || !is.name(term[[1L]])) {
+    return(NULL)
+  }
+  name <- as.character(term[[1L]])
+  if (!name %in% c("s", "te", "ti", "t2", "lo")) {
+    return(NULL)
+  }
+  found <- get0(name, envir = env %||% globalenv(), mode = "function")
+  theirs <- is.null(found) ||
+    environmentName(environment(found)) %in% c("mgcv", "gam", "brms")
+  if (theirs) name
+}
+
+# ---- Variables of other rows -------------------------------------------------
 #
 # stats::model.frame() makes a variable such as I(x - mean(x)) anew from the
 # rows that it is given, so that it means something else in new data. It keeps

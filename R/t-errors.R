@@ -4,11 +4,9 @@
 # the fixed effects in units of their scales, with the former centred and the
 # responses less the prior mean of the intercept; so has a state.
 
-error_types <- c("normal", "t")
-
 # `nu` of the prior belongs to t errors.
 check_errors <- function(errors, prior, call) {
-  errors <- check_choice(errors, error_types, arg = "errors", call = call)
+  errors <- check_choice(errors, c("normal", "t"), call = call)
   if (errors == "normal" && !is.null(prior$nu)) {
     abort_argument(
       c("`nu` of `prior` must be NULL with {.code errors = \"normal\"}.",
@@ -224,8 +222,8 @@ t_eta <- function(model, state) {
 #' @exportS3Method
 simulate_data.t_errors_model <- function(model, state) {
   eta <- t_eta(model, state)
-  weights <- model$frame$weights %||% rep(1, length(eta))
-  eta + state$sigma * stats::rt(length(eta), state$nu) / sqrt(weights)
+  eta + state$sigma * stats::rt(length(eta), state$nu) /
+    sqrt(row_weights(model$frame))
 }
 
 # The parameters, the first deviations of each bar and the likelihood given the
@@ -246,8 +244,8 @@ model_quantities.t_errors_model <- function(model, state) {
 
 # ---- The response ------------------------------------------------------------
 
-# As of R/regression-response.R: normal but for its tails. `scale` is a matrix
-# with the columns sigma and nu, a row for each draw.
+# A normal response but for its tails. `scale` is a matrix with the columns
+# sigma and nu, a row for each draw.
 
 # nu: NULL if the draws have it.
 t_response <- function(nu) {
@@ -363,8 +361,6 @@ t_mixture_quantile <- function(p, mean, sd, nu) {
 
 # ---- gibbs_lm() --------------------------------------------------------------
 
-# gibbs_lm() with t errors. R/t-errors.R has what it shares with gibbs_hlm().
-
 lm_t_model <- function(parts, prior, keep, call) {
   if (prior$type != "hierarchical") {
     abort_argument(
@@ -406,43 +402,34 @@ lm_t_model_of <- function(frame, prior, design) {
       prior
     ),
     cures = lm_cures, coefficients = design$columns, layout = design,
-    design = c(lm_design_of(frame), list(errors = "t")), frame = frame
+    design = c(kept_parts(frame), list(errors = "t")), frame = frame
   )
 }
 
 lm_t_data <- function(frame, prior, design) {
   used <- rows_used(frame)
-  weights <- used_weights(frame, used)
-  y <- (frame$y - (frame$offset %||% 0))[used]
-  intercept <- length(design$intercept) == 1L
-  # a state must not depend on the responses
-  centre <- if (intercept) prior$intercept_mean else 0
-  p <- length(design$columns)
-  at <- design$slopes
-  numbers <- function(own, slopes, alpha) {
-    out <- rep(own, p)
-    out[at] <- slopes
-    out[design$intercept] <- if (intercept) alpha
-    out
+  y <- without_offset(frame)[used]
+  slopes <- design$slopes
+  intercept <- design$intercept
+  centre <- 0
+  mean <- numeric(length(design$columns))
+  precision <- rep(1, length(mean))
+  mean[slopes] <- prior$slope_mean * prior$scale
+  if (length(intercept) == 1L) {
+    # not of the responses, on which a state must not depend
+    centre <- prior$intercept_mean
+    precision[intercept] <- prior$intercept_sd^-2
   }
-  middle <- numbers(0, design$mean, 0)
-  unit <- numbers(1, prior$scale, 1)
-  x <- in_basis(frame$x[used, , drop = FALSE], design$basis)
-  x <- (x - rep(middle, each = sum(used))) / rep(unit, each = sum(used))
-  x[, at[design$constant]] <- 0
-  fixed <- list(
-    x = unname(x), y = y - centre, weights = weights, unit = unit,
-    middle = middle, centre = centre, intercept = design$intercept,
-    basis = design$basis, mean = numbers(
-      0, prior$slope_mean * prior$scale, prior$intercept_mean - centre
-    ),
-    precision = numbers(1, 1, prior$intercept_sd^-2)
-  )
+  design$scale <- prior$scale
+  fixed <- c(scaled_design(frame, design), list(
+    y = y - centre, weights = used_weights(frame, used), centre = centre,
+    intercept = intercept, mean = mean, precision = precision
+  ))
   t_data(
     fixed, list(no_groups(length(y))), c(prior$noise_shape, prior$noise_rate),
     prior$nu,
     list(
-      at = at - 1L, shape = as.double(prior$slope_shape),
+      at = slopes - 1L, shape = as.double(prior$slope_shape),
       rate = as.double(prior$slope_rate)
     )
   )
@@ -515,9 +502,6 @@ model_density.lm_t_model <- function(model) {
 
 # ---- gibbs_hlm() -------------------------------------------------------------
 
-# gibbs_hlm() with t errors: the models of one bar and of several.
-# R/t-errors.R has what they share with gibbs_lm().
-
 hlm_t_model <- function(frame, prior, call) {
   check_none_taken(intersect("nu", colnames(frame$x)), call)
   parts <- hlm_parts(bar_frames(frame), prior, call)
@@ -580,7 +564,7 @@ hlm_t_data <- function(frame, frames, priors, layout) {
   design <- layout[[1L]]
   prior <- priors[[1L]]
   weights <- used_weights(frame, used)
-  y <- (frame$y - (frame$offset %||% 0))[used]
+  y <- without_offset(frame)[used]
   # a state must not depend on the responses
   centre <- if (length(design$intercept) == 1L) prior$intercept_mean else 0
   fixed <- c(
