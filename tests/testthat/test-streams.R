@@ -329,17 +329,20 @@ test_that("a locked .Random.seed is an error, and nothing is harmed", {
 
 # ---- Streams beyond those of the chains --------------------------------------
 
-# The purposes that calls of spare_stream() name, in all functions.
+# The purposes that calls of spare_stream() name, in all functions; one function
+# takes the purpose for it.
 purposes_named <- function() {
   space <- asNamespace("gibbsite")
   calls_in <- function(code) {
     if (!is.call(code)) {
       return(NULL)
     }
-    own <- if (identical(code[[1L]], quote(spare_stream))) {
-      as.list(match.call(gibbsite:::spare_stream, code))$purpose
+    takes <- c("spare_stream", "on_stream_of")
+    own <- if (is.name(code[[1L]]) && as.character(code[[1L]]) %in% takes) {
+      f <- get(as.character(code[[1L]]), space)
+      as.list(match.call(f, code))$purpose
     }
-    c(own, unlist(lapply(as.list(code), function(part) {
+    c(if (!identical(own, quote(purpose))) own, unlist(lapply(as.list(code), function(part) {
       if (!missing(part)) calls_in(part)
     })))
   }
