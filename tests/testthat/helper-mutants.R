@@ -96,8 +96,8 @@ difference_from_right <- function(model, wrong, right, n = 3) {
   }, 0))
 }
 
-# data.frame(family, mutant, difference): the largest over the family's models,
-# after more sweeps if a few do not show it.
+# data.frame(family, mutant, difference): the largest over the family's models
+# up to one that shows it, after more sweeps if a few show it in none.
 differences_of_mutants <- function(models = models_of_mutants()) {
   families <- families_of_mutants()
   do.call(rbind, lapply(names(families), function(family) {
@@ -105,8 +105,8 @@ differences_of_mutants <- function(models = models_of_mutants()) {
     difference <- vapply(families[[family]][[1L]], function(wrong) {
       most <- 0
       for (n in c(3, 20, 200)) {
-        if (most > 1e-3) break
         for (model in models[[family]]) {
+          if (most > 1e-3) break
           # some mistakes need features, or two topics with words
           apart <- try(difference_from_right(model, wrong, right, n), TRUE)
           if (is.numeric(apart)) most <- max(most, apart)

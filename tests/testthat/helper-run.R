@@ -138,21 +138,25 @@ local_object <- function(name, value, frame = parent.frame()) {
 }
 
 # From now on this process knows what the package's function `name` has computed
-# once.
-remember <- function(name) {
+# once; key(x): what of its argument the value depends on.
+remember <- function(name, key = identity) {
   compute <- asNamespace("gibbsite")[[name]]
   if (is.null(environment(compute)$known)) {
     known <- new.env()
     set_object(name, function(x) {
-      key <- rlang::hash(x)
-      if (is.null(known[[key]])) known[[key]] <- list(compute(x))
-      known[[key]][[1]]
+      hash <- rlang::hash(key(x))
+      if (is.null(known[[hash]])) known[[hash]] <- list(compute(x))
+      known[[hash]][[1]]
     })
   }
 }
 
-# The scale of a mixture's default prior: it takes longer than a short run.
+# The scale of a mixture's default prior, and what its components are numbered
+# by, which is drawn on a stream of its own: both take longer than a short run.
 remember("within_covariance")
+remember("gmm_pivot", function(model) {
+  model[setdiff(names(model), c("source", "keep", "columns", "pivot"))]
+})
 
 # Suppresses only the warning that short chains have not converged. In this
 # process its words are not put together, which would take a tenth of the suite.

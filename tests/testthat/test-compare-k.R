@@ -194,7 +194,7 @@ test_that("a comparison prints, and its picture has the two criteria", {
   grDevices::dev.off()
   expect_false(shown$visible)
   expect_gt(file.size(file), 1000)
-  one <- utils::tail(mixtures(), 1)[[1]]
+  one <- short(gibbs_gmm, faithful, 1, draws = 100)
   same <- hushed(compare_k(a = one, b = one, seed = 2))
   expect_output(print(same), "Best: [ab]; not told apart from it: [ab]")
 })

@@ -559,18 +559,25 @@ tiny <- c(-1.2, -0.8, 0.3, 1.9, 2.4)
 tiny_prior <- function(alpha) {
   gmm_prior(alpha = alpha, m0 = 0.5, v0 = 2, nu0 = 4, s0 = 1.5)
 }
-tiny_component <- function(rows) {
-  x <- tiny[rows]
-  if (length(x) == 0) {
-    return(0)
+tiny_component <- local({
+  known <- list()
+  log_of <- function(x) {
+    log(integrate(function(u) {
+      vapply(u, function(u) {
+        exp(log_normal(x, 0.5, diag(exp(u), length(x)) + 2) +
+              dgamma(exp(-u), 2, 0.75, log = TRUE) - u)
+      }, 0)
+    }, -12, 12, rel.tol = 1e-9, subdivisions = 1000)$value)
   }
-  log(integrate(function(u) {
-    vapply(u, function(u) {
-      exp(log_normal(x, 0.5, diag(exp(u), length(x)) + 2) +
-            dgamma(exp(-u), 2, 0.75, log = TRUE) - u)
-    }, 0)
-  }, -12, 12, rel.tol = 1e-9, subdivisions = 1000)$value)
-}
+  function(rows) {
+    if (length(rows) == 0) {
+      return(0)
+    }
+    set <- toString(rows)
+    if (is.null(known[[set]])) known[[set]] <<- log_of(tiny[rows])
+    known[[set]]
+  }
+})
 
 test_that("the evidence of a mixture is the sum over all allocations", {
   skip_long()
@@ -1056,19 +1063,19 @@ test_that("a large error gives a warning", {
 
 test_that("fits without evidence are errors that say what to use", {
   skip_long()
-  horseshoe <- quick(gibbs_lm, mpg ~ wt, mtcars, lm_prior("horseshoe"),
-                     draws = 20)
+  any_fit <- function(..., draws = 20) quick(..., draws = draws, burnin = 20)
+  horseshoe <- any_fit(gibbs_lm, mpg ~ wt, mtcars, lm_prior("horseshoe"))
   corpus <- withr::with_seed(1, sim_lda(10, k = 2, terms = 10, tokens = 20))
-  topics <- quick(gibbs_lda, corpus$x, 2, draws = 20)
+  topics <- any_fit(gibbs_lda, corpus$x, 2)
   ratings <- withr::with_seed(1, sim_bmf(8, 6, rank = 1))
-  factors <- quick(gibbs_bmf, ratings, 1, draws = 20)
+  factors <- any_fit(gibbs_bmf, ratings, 1)
   blocks <- quick(gibbs_sample, list(a = function(state) rnorm(1)), list(a = 0),
                   draws = 20)
-  counted <- quick(gibbs_count, carb ~ 1 + (1 | cyl), mtcars, draws = 20)
-  ordered <- quick(gibbs_ordinal, factor(gear, ordered = TRUE) ~ 1 + (1 | cyl),
-                   mtcars, draws = 20)
-  classes <- quick(gibbs_categorical, factor(gear) ~ 1 + (1 | cyl) + (1 | am),
-                   mtcars, draws = 20)
+  counted <- any_fit(gibbs_count, carb ~ 1 + (1 | cyl), mtcars)
+  ordered <- any_fit(gibbs_ordinal,
+                     factor(gear, ordered = TRUE) ~ 1 + (1 | cyl), mtcars)
+  classes <- any_fit(gibbs_categorical,
+                     factor(gear) ~ 1 + (1 | cyl) + (1 | am), mtcars)
   expect_gibbsite_error(class = "gibbsite_error_no_evidence", {
     log_evidence(horseshoe)
     log_evidence(topics)
@@ -1084,10 +1091,10 @@ test_that("fits without evidence are errors that say what to use", {
     normal_bridge(points, function(x) ifelse(x[, 1] > 1, 0, -Inf)),
     class = "gibbsite_error_evidence"
   )
-  fit <- quick(gibbs_lm, mpg ~ wt, mtcars, draws = 20)
-  few <- quick(gibbs_lm, mpg ~ wt + qsec + hp, mtcars, draws = 4)
+  fit <- any_fit(gibbs_lm, mpg ~ wt, mtcars)
+  few <- any_fit(gibbs_lm, mpg ~ wt + qsec + hp, mtcars, draws = 4)
   density <- function(x) sum(dnorm(x, log = TRUE))
-  kept <- quick(mh_sample, density, c(a = 0, b = 0), keep = "a", draws = 20)
+  kept <- any_fit(mh_sample, density, c(a = 0, b = 0), keep = "a")
   normal <- function(state) dnorm(state$a, log = TRUE)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     log_evidence(mtcars)
@@ -1109,11 +1116,10 @@ test_that("fits without evidence are errors that say what to use", {
     log_evidence(blocks, log_density = function(state) stop("no"))
     log_evidence(blocks, log_density = function(state) -Inf)
   })
-  constant <- quick(gibbs_sample, list(a = function(state) 1), list(a = 0),
-                    draws = 20)
+  constant <- any_fit(gibbs_sample, list(a = function(state) 1), list(a = 0))
   bare <- drop_data(fit)
-  mixture <- drop_data(quick(gibbs_gmm, faithful, 2, draws = 20))
-  own <- drop_data(quick(mh_sample, density, c(a = 0, b = 0), draws = 20))
+  mixture <- drop_data(any_fit(gibbs_gmm, faithful, 2))
+  own <- drop_data(any_fit(mh_sample, density, c(a = 0, b = 0)))
   expect_gibbsite_error(class = "gibbsite_error", {
     log_evidence(constant, log_density = normal)
     log_evidence(bare)

@@ -242,7 +242,7 @@ test_that("the draws of a fit are numbered alike in every client", {
       expect_equal(as.numeric(shown$mean), own$mean)
       expect_equal(as.numeric(shown$rhat), own$rhat)
       expect_equal(
-        unname(summary(coda::as.mcmc.list(fit))$statistics[, "Mean"]), own$mean
+        unname(colMeans(as.matrix(coda::as.mcmc.list(fit)))), own$mean
       )
       # the data of predict() and of the draws have one numbering
       weight <- colMeans(predict(fit, type = "prob"))
@@ -285,6 +285,19 @@ test_that("the sampler's own numbers are kept if asked for", {
   expect_gt(length(unique(lapply(labels, function(m) m[1, ]))), 1)
   bare <- short_gmm()
   expect_gibbsite_error(relabel(bare, "none"))
+})
+
+# helper-run.R remembers the pivot of a model.
+test_that("what numbers the components depends on the model alone", {
+  skip_long()
+  local_object("gmm_pivot", environment(gibbsite:::gmm_pivot)$compute)
+  for (form in forms) {
+    model <- attr(short_gmm(5, covariance = form), "model")
+    other <- attr(short_gmm(
+      2, covariance = form, keep = c("z", "labels"), seed = NULL, threads = 2
+    ), "model")
+    expect_identical(other$pivot, model$pivot)
+  }
 })
 
 test_that("a prior that differs between the components numbers them", {
@@ -961,7 +974,7 @@ test_that("blocks, labels and headlines of each form", {
 test_that("covariances of the draws are symmetric and positive definite", {
   skip_long()
   for (form in forms) {
-    draws <- all_draws(short_gmm(8, k = 3, covariance = form))
+    draws <- all_draws(short_gmm(fast_or(2, 8), k = 3, covariance = form))
     for (s in seq_len(nrow(draws))) {
       p <- parameters_by_hand(draws[s, ])
       expect_equal(sum(p$pi), 1)

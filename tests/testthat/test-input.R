@@ -343,7 +343,8 @@ test_that("a missing argument is named, in every function", {
   refused(sim_bmf(), "`users` is needed")
   refused(laplace_logistic(), "`x` is needed: a formula")
   space <- asNamespace("gibbsite")
-  for (name in getNamespaceExports(space)) {
+  exports <- sort(getNamespaceExports(space))
+  for (name in exports[seq(1, length(exports), by = fast_or(2, 1))]) {
     f <- get(name, space)
     arguments <- formals(f)
     first <- names(arguments)[1]

@@ -9,6 +9,15 @@ line_call <- function(check, ...) {
   )
 }
 
+# A check that several tests look at, made once.
+line_ranks <- local({
+  made <- NULL
+  function() {
+    if (is.null(made)) made <<- line_call(sbc, n = 40, draws = 9, thin = 2)
+    made
+  }
+})
+
 prior_of <- function(..., progress) prior_predict(...)
 
 normal_target <- function(mu, y) {
@@ -95,7 +104,7 @@ test_that("a p-value of uniform ranks is one", {
 
 test_that("simulations are a run like any other", {
   skip_unless_extended()
-  whole <- line_call(sbc, n = 40, draws = 9, thin = 2)
+  whole <- line_ranks()
   part <- line_call(sbc, n = 16, draws = 9, thin = 2)
   expect_true(identical_fit(whole, extend(part, 6, progress = FALSE)))
   folder <- withr::local_tempdir()
@@ -121,7 +130,7 @@ test_that("simulations are a run like any other", {
 
 test_that("the tables have their meaning", {
   skip_long()
-  check <- line_call(sbc, n = 40, draws = 9, thin = 2)
+  check <- line_ranks()
   table <- summary(check)
   ranks <- as.matrix(check)
   expect_equal(table$mean_rank, unname(colMeans(ranks)) / 9)
@@ -245,7 +254,7 @@ test_that("what cannot be tested is an error", {
 test_that("the pictures are drawn", {
   skip_long()
   withr::local_pdf(NULL)
-  check <- line_call(sbc, n = 40, draws = 9, thin = 2)
+  check <- line_ranks()
   expect_identical(plot(check), check)
   expect_identical(plot(check, "histogram", "sigma"), check)
   joint <- line_call(geweke_joint, n = 8)

@@ -195,7 +195,8 @@ quadrature_chains <- function(model, counts = numeric(4)) {
     state <- gibbsite:::model_start(model, NULL)
     state$counts <- counts
     control <- list(burnin = 100, thin = 1, threads = 1)
-    functions_of(gibbsite:::model_sweeps(model, state, 2600, control)$draws)
+    n <- 100 + fast_or(1500, 2500)
+    functions_of(gibbsite:::model_sweeps(model, state, n, control)$draws)
   }))
 }
 

@@ -22,7 +22,7 @@ test_that("transitions are those of the twin", { # nolint: cyclocomp_linter.
         )
         state <- set$state
         depths <- numeric()
-        for (t in seq_len(fast_or(20, 60))) {
+        for (t in seq_len(fast_or(10, 60))) {
           x <- state$x
           state <- sweep_state(set$model, state)
           r <- state$ahead[2:4]

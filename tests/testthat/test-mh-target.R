@@ -176,7 +176,7 @@ test_that("chains are doubted at a bound where the density has a pole", {
   }
   moved <- function(a, b) {
     run(beta, c(a = 0.5, b = 1), lower = 0, upper = c(1, Inf),
-        proposal = list(a, b), blocks = list(1, 2))
+        proposal = list(a, b), blocks = list(1, 2), draws = 1000, burnin = 1000)
   }
   expect_warning(fit <- moved(langevin(), adaptive()), "where a approaches a")
   expect_no_match(said(moved(adaptive(), langevin())), "approaches a bound")

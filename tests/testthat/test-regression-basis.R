@@ -209,18 +209,19 @@ test_that("moments of draws from a prior are those of centred variables", {
     short(gibbs_count, count ~ x * z, d),
     short(gibbs_ordinal, size ~ x * z + (1 | g), d)
   )
+  n <- fast_or(400, 1000)
   for (fit in models) {
     model <- attr(fit, "model")
     p <- length(model$prior$slope_variance)
-    b <- withr::with_seed(1, t(replicate(1000, gibbsite:::model_quantities(
+    b <- withr::with_seed(1, t(replicate(n, gibbsite:::model_quantities(
       model, gibbsite:::draw_prior(model)
     )[seq_len(p)])))
     c <- gibbsite:::to_basis(b, model$prior$basis)
-    error <- sqrt(2 / 1000)
+    error <- sqrt(2 / n)
     expect_lt(
       max(abs(apply(c, 2, var) / model$prior$slope_variance - 1)), 4.5 * error
     )
-    expect_lt(max(abs(cor(c)[lower.tri(diag(p))])), 4.5 / sqrt(1000))
+    expect_lt(max(abs(cor(c)[lower.tri(diag(p))])), 4.5 / sqrt(n))
   }
 })
 
@@ -331,8 +332,10 @@ test_that("the evidence is that of centred data", {
   skip_long()
   d <- basis_data(100)
   centred <- transform(d, x = x - mean(x))
-  of <- function(data, formula, ...) {
-    fit <- gibbs_hlm(formula, data, seed = 1, progress = FALSE, ...)
+  of <- function(data, formula) {
+    fit <- quietly(gibbs_hlm(
+      formula, data, draws = fast_or(250, 1000), seed = 1, progress = FALSE
+    ))
     log_evidence(fit)
   }
   for (formula in list(y ~ x + (x | g), y ~ x + (x | g) + (1 | h))) {
