@@ -72,12 +72,14 @@ NULL
 #'   of each quantity that does not depend on the numbering of components.
 #' @section Names: A fit has no elements by name. `fit$mu` is an error that says
 #'   what to call: for draws [draws_of()] or `as.matrix()`, for estimates
-#'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`, and
-#'   `fit[["mu"]]` is `NULL`, as of any list, for programs that ask whether there
-#'   is such an element.
+#'   `coef()` or `summary()`. `fit[[k]]` is the matrix of chain `k`.
+#'   `fit[["mu"]]` is the same error if `mu` is a stored quantity; of other names
+#'   it is `NULL`, as of any list, for programs that ask whether there is such an
+#'   element.
 #' @section Errors: An error of class `gibbsite_error_argument` for chains,
 #'   draws or columns that are not there, for draws that are not evenly spaced,
-#'   from [coda::as.mcmc()] when there are several chains, and from `$`.
+#'   from [coda::as.mcmc()] when there are several chains, from `$`, and from
+#'   `[[` with the name of a stored quantity.
 #' @seealso [draws_of()]
 #' @name coda-methods
 #' @examples
@@ -189,7 +191,13 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 `[[.gibbsite_fit` <- function(x, i, ...) {
   check_needed(i = "the number of a chain")
   check_no_more(...)
-  if (rlang::is_string(i)) abort_no_element(x, i, rlang::current_env())
+  if (rlang::is_string(i)) {
+    columns <- fit_part(x, "model")$columns
+    if (!i %in% c(block_names(columns), columns)) {
+      return(NULL)
+    }
+    abort_no_element(x, i, rlang::current_env())
+  }
   check_count(i, max = length(x), max_why = "the chains")
   NextMethod()
 }

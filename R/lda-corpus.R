@@ -262,4 +262,3 @@ run_on_shards <- function(id, states, order, model, f, arguments) {
   })
   unlist(values, recursive = FALSE)
 }
-

@@ -64,8 +64,8 @@
 #'   drawn.
 #' @param digits Whole number: the significant figures of `mcse` to which a row
 #'   is rounded.
-#' @param level,conf.level A number between 0 and 1 (default 0.95): the probability with
-#'   which an interval covers the expectation.
+#' @param level,conf.level A number between 0 and 1 (default 0.95): the
+#'   probability with which an interval covers the expectation.
 #' @param row.names,optional As in [as.data.frame()]; `optional` is not used.
 #' @return An object of class `monte_carlo`, a list: `estimate` (named numbers),
 #'   `mcse`, `ess`, `df` (degrees of freedom), `draws`, `source` (in words),

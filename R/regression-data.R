@@ -203,8 +203,8 @@ whole_frame <- function(formula, data, user_call, env, call) {
 }
 
 # list(frame, na_action, ...): the model frame of a call with a formula,
-# complete, and what is known of its variables. data: NULL if there are none; user_call:
-# match.call(), made in `env`.
+# complete, and what is known of its variables. data: NULL if there are none;
+# user_call: match.call(), made in `env`.
 formula_frame <- function(formula, data, user_call, action, env, call) {
   frame <- whole_frame(formula, data, user_call, env, call)
   words <- frame_column_words(names(frame), !is.null(user_call[["se"]]))

@@ -658,7 +658,9 @@ test_that("a run in a script says how long it takes", {
   skip_long()
   withr::local_options(gibbsite.segment_seconds = 1)
   lines <- with_quick_clock(quietly(probe(draws = 200, progress = TRUE)))
-  expect_match(lines[[1L]], "[0-9]+% of the sweeps done, about [0-9.]+ (s|min|h) left")
+  expect_match(
+    lines[[1L]], "[0-9]+% of the sweeps done, about [0-9.]+ (s|min|h) left"
+  )
   expect_identical(with_quick_clock(quietly(probe(draws = 200))), character())
   # a short run says nothing
   expect_no_message(
@@ -694,7 +696,9 @@ test_that("a run by a rule says what it waits for, and its cap", {
   }
   rule <- until(ess = 1e5, every = 100, max_draws = 1000)
   lines <- lines_of(until(ess = 1e5, every = 100, max_draws = 300))
-  expect_match(waits_of(lines), "About [1-9]0+ draws would be needed\\. At most")
+  expect_match(
+    waits_of(lines), "About [1-9]0+ draws would be needed\\. At most"
+  )
   expect_match(lines, "At most 300 draws, [0-9.]+ (s|min|h)")
   expect_match(
     waits_of(lines_of(until(ess = 120, every = 100, max_draws = 1000))),

@@ -222,9 +222,11 @@ test_that("`$` is an error that says what to call", {
   }
   # what the error names gives the draws
   expect_identical(draws_of(fit, "b[2]")[, 1], as.vector(fit[[1]][, "b[2]"]))
-  for (name in c("a", "theta", "formula")) {
+  for (name in c("a", "b", "b[2]")) {
     expect_error(fit[[name]], class = "gibbsite_error_element")
   }
+  # programs ask for such elements
+  for (name in c("coefficients", "call", "theta")) expect_null(fit[[name]])
   expect_identical(fit, fake_fit(chains = 1))
 })
 

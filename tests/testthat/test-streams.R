@@ -342,7 +342,8 @@ purposes_named <- function() {
       f <- get(as.character(code[[1L]]), space)
       as.list(match.call(f, code))$purpose
     }
-    c(if (!identical(own, quote(purpose))) own, unlist(lapply(as.list(code), function(part) {
+    if (identical(own, quote(purpose))) own <- NULL
+    c(own, unlist(lapply(as.list(code), function(part) {
       if (!missing(part)) calls_in(part)
     })))
   }
