@@ -214,7 +214,8 @@ means_log_density <- function(at, kernels) {
       constant <- sum(log(diag(one$root))) - d / 2 * log(2 * pi)
       c(constant - sum(mean * towards) / 2, towards, -precision / 2)
     }, numeric(1L + d + d * d))
-    pairs <- mu[, rep(seq_len(d), d)] * mu[, rep(seq_len(d), each = d)]
+    left <- mu[, rep(seq_len(d), d), drop = FALSE]
+    pairs <- left * mu[, rep(seq_len(d), each = d), drop = FALSE]
     cbind(1, mu, pairs) %*% coefficients
   }, at$mu, kernels$means))
 }

@@ -1148,3 +1148,24 @@ test_that("evidence at many points says how many are done", {
   suppressWarnings(log_evidence(own, method = "tempered", seed = 1))
   expect_identical(made, c(of = 120, done = 120))
 })
+
+test_that("densities of means are those of each point, and of one alone", {
+  roots <- list(matrix(c(1, 0, 0.5, 2), 2), diag(c(0.3, 4)))
+  kernels <- list(means = list(list(
+    list(mean = c(1, 2), root = roots[[1]]),
+    list(mean = c(-1, 0.5), root = roots[[2]])
+  )))
+  mu <- matrix(c(0, 1, -2, 0.5, 3, 1), 3)
+  all <- gibbsite:::means_log_density(list(mu = list(mu)), kernels)
+  for (s in 1:3) {
+    one <- gibbsite:::means_log_density(
+      list(mu = list(mu[s, , drop = FALSE])), kernels
+    )
+    expect_equal(drop(one), all[s, ])
+    known <- vapply(1:2, function(k) {
+      away <- roots[[k]] %*% (mu[s, ] - kernels$means[[1]][[k]]$mean)
+      sum(log(diag(roots[[k]]))) + sum(dnorm(away, log = TRUE))
+    }, 0)
+    expect_equal(all[s, ], known)
+  }
+})
