@@ -19,6 +19,9 @@ column_parts <- function(columns) {
 
 block_names <- function(columns) unique(column_parts(columns)$block)
 
+# What draws_of() takes: the names of blocks and of columns.
+names_of_draws <- function(columns) unique(c(block_names(columns), columns))
+
 # The columns that belong to one of `blocks`.
 in_blocks <- function(columns, blocks) {
   columns[column_parts(columns)$block %in% blocks]

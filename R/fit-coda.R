@@ -192,8 +192,7 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
   check_needed(i = "the number of a chain")
   check_no_more(...)
   if (rlang::is_string(i)) {
-    columns <- fit_part(x, "model")$columns
-    if (!i %in% c(block_names(columns), columns)) {
+    if (!i %in% names_of_draws(fit_part(x, "model")$columns)) {
       return(NULL)
     }
     abort_no_element(x, i, rlang::current_env())
@@ -222,7 +221,7 @@ as.mcmc.gibbsite_fit <- function(x, ...) {
 abort_no_element <- function(x, name, call) {
   check_whole_fit(x, "x", call, draws = FALSE)
   model <- attr(x, "model", exact = TRUE)
-  blocks <- unique(c(block_names(model$columns), model$columns))
+  blocks <- names_of_draws(model$columns)
   # the beginning of a name is enough, as for other lists
   block <- blocks[pmatch(name, blocks)]
   method <- element_methods[pmatch(name, names(element_methods))]

@@ -74,9 +74,8 @@ picture_gmm <- function(fit, type, level, variables, call, ...) {
   chains <- c("trace", "density")
   own <- if (is.null(model$data)) chains else "mixture"
   # names of the data's variables ask for a picture of the data
-  own_names <- c(block_names(model$columns), model$columns)
   of_data <- is.character(variables) && length(variables) > 0L &&
-    all(variables %in% setdiff(model$variables, own_names))
+    all(variables %in% setdiff(model$variables, names_of_draws(model$columns)))
   type <- check_plot_types(
     default_types(type, variables, own, if (of_data) own else chains), call,
     c("mixture", "labels")

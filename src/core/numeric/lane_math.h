@@ -6,6 +6,8 @@
  * with these): 1.01 (gibbs_gmm(), 272 x 2, k = 2), 1.42 (1e4 x 5, k = 5), 1.08 (the
  * mode of laplace_logistic(), 1e5 x 50). */
 
+#include "numeric/rmath.h"
+
 /* a + b x, b and a numbers, for polynomials in their first terms */
 #define LINEAR(a, b, x) LANE_FMA(LANE_SPLAT(b), x, LANE_SPLAT(a))
 
@@ -94,6 +96,24 @@ LANE_TARGET static inline VEC LANE_NAME(mills)(VEC x) {
   odd = LANE_FMA(odd, u2, LANE_SPLAT(-1.664617655468465495));
   even = LANE_FMA(even, u2, LANE_SPLAT(2.087557355066977605));
   return r * LANE_FMA(odd, u, even);
+}
+
+/* |x| */
+LANE_TARGET static inline VEC LANE_NAME(size)(VEC x) {
+  return LANE_NAME(select)((BITS)(x < LANE_SPLAT(0.0)), -x, x);
+}
+
+/* x, or -most or most beyond these. */
+LANE_TARGET static inline VEC LANE_NAME(within)(VEC x, double most) {
+  const VEC high = LANE_SPLAT(most);
+  x = LANE_NAME(select)((BITS)(x > high), high, x);
+  return LANE_NAME(select)((BITS)(x < -high), -high, x);
+}
+
+/* Phi(x), |x| <= 40, from e = exp(-x^2 / 2). */
+LANE_TARGET static inline VEC LANE_NAME(normal_cdf)(VEC x, VEC e) {
+  const VEC tail = M_1_SQRT_2PI * e * LANE_NAME(mills)(LANE_NAME(size)(x));
+  return LANE_NAME(select)((BITS)(x > LANE_SPLAT(0.0)), 1.0 - tail, tail);
 }
 
 #undef LINEAR

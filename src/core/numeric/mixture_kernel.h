@@ -20,17 +20,11 @@ LANE_TARGET static void LANE_NAME(sums)(const double *mean,
                                         const double *inverse, size_t n,
                                         double q, double *sums) {
   VEC below = ALL(0.0), f1 = below, f2 = below, f3 = below, f4 = below;
-  const VEC most = ALL(40.0), none = ALL(0.0), one = ALL(1.0);
   for (size_t i = 0; i < n; i += WIDTH) {
     const VEC w = FROM(inverse + i);
-    VEC z = (q - FROM(mean + i)) * w;
-    z = LANE_NAME(select)((BITS)(z > most), most, z);
-    z = LANE_NAME(select)((BITS)(z < -most), -most, z);
-    const BITS right = (BITS)(z > none);
+    const VEC z = LANE_NAME(within)((q - FROM(mean + i)) * w, 40.0);
     const VEC t = z * z, e = LANE_NAME(exp_nonpositive)(-0.5 * t);
-    const VEC x = LANE_NAME(select)(right, z, -z);
-    const VEC tail = M_1_SQRT_2PI * e * LANE_NAME(mills)(x);
-    below += LANE_NAME(select)(right, one - tail, tail);
+    below += LANE_NAME(normal_cdf)(z, e);
     const VEC a = e * w, b = -z * w, c = a * w * w;
     f1 += a;
     f2 = LANE_FMA(a, b, f2);

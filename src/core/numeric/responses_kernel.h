@@ -3,11 +3,6 @@
 
 #include "numeric/lane_math.h"
 
-/* |x| */
-LANE_TARGET static inline VEC LANE_NAME(size)(VEC x) {
-  return LANE_NAME(select)((BITS)(x < LANE_SPLAT(0.0)), -x, x);
-}
-
 /* 1 / (1 + exp(-x)) */
 LANE_TARGET static inline VEC LANE_NAME(logistic)(VEC x) {
   const VEC e = LANE_NAME(exp_nonpositive)(-LANE_NAME(size)(x));
@@ -17,12 +12,8 @@ LANE_TARGET static inline VEC LANE_NAME(logistic)(VEC x) {
 
 /* Phi(x), 0 or 1 beyond 40. */
 LANE_TARGET static inline VEC LANE_NAME(normal)(VEC x) {
-  const VEC most = LANE_SPLAT(40.0);
-  VEC z = LANE_NAME(size)(x);
-  z = LANE_NAME(select)((BITS)(z > most), most, z);
-  const VEC tail = M_1_SQRT_2PI * LANE_NAME(exp_nonpositive)(-0.5 * z * z) *
-                   LANE_NAME(mills)(z);
-  return LANE_NAME(select)((BITS)(x < LANE_SPLAT(0.0)), tail, 1.0 - tail);
+  const VEC z = LANE_NAME(within)(x, 40.0);
+  return LANE_NAME(normal_cdf)(z, LANE_NAME(exp_nonpositive)(-0.5 * z * z));
 }
 
 /* exp(x), as the square of exp(x / 2), so that it overflows where it must. */
