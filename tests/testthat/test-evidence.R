@@ -591,7 +591,7 @@ test_that("the evidence of a mixture is the sum over all allocations", {
   })
   for (alpha in alphas) {
     fit <- quick(gibbs_gmm, matrix(tiny), length(alpha), tiny_prior(alpha),
-                 draws = fast_or(1000, 2000))
+                 draws = fast_or(1000, 3000))
     found <- evidence_of(fit)
     expect_identical(attr(found, "method"), "conditionals")
     exact <- by_allocations(5, alpha, tiny_component)
