@@ -25,7 +25,10 @@ as_events <- function(y, name, call, most = 2^53) {
       paste("For categories use `gibbs_categorical()`, with an order",
             "`gibbs_ordinal()`.")
     } else {
-      "For two outcomes use `gibbs_logistic()`."
+      paste0(
+        "For two outcomes use `gibbs_logistic()`",
+        if (is.logical(y)) paste0(", for events `as.integer(", name, ")`"), "."
+      )
     }
     abort_expected(y, expected, FALSE, name, call, hint = hint)
   }

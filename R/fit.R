@@ -707,6 +707,7 @@ check_changes <- function(changes, call) {
 # not found, if something is not: this is asked afterwards, since it evaluates
 # the data.
 evaluate_again <- function(again, env, fit, call) {
+  force(env)
   out <- withCallingHandlers(eval(again, env), error = function(cnd) {
     check_found_again(again, env, call)
   })

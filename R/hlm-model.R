@@ -31,6 +31,11 @@ hlm_parts <- function(frames, prior, call) {
   )
   measured <- measure_response(frame, length(layout[[1L]]$intercept) == 1L)
   check_response_size(measured, frame$response$name, call)
+  fixed <- layout[[1L]]
+  tell_constant_columns(
+    fixed$constant, fixed$columns[fixed$slopes],
+    !is.null(prior$slope_sd)
+  )
   names <- names(frames)
   priors <- Map(function(design, name) {
     complete_hlm_prior(

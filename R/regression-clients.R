@@ -156,7 +156,8 @@ check_unchanged <- function(data, frame, hint, call) {
 
 # ---- Fit again ---------------------------------------------------------------
 
-changed_formula <- function(old, changes, call) {
+changed_formula <- function(fit, changes, call) {
+  old <- formula_of(fit, call)
   if (!inherits(changes, "formula") && !is_plain_string(changes)) {
     abort_expected(changes, "a formula", FALSE, "formula.", call)
   }
@@ -181,9 +182,7 @@ update.gibbsite_regression <- function(
   check_changes(as.list(substitute(list(...)))[-1L], call)
   out <- update.gibbsite_fit(object, ..., evaluate = FALSE)
   if (!missing(formula.)) {
-    out$formula <- changed_formula(
-      formula.gibbsite_regression(object), formula., call
-    )
+    out$formula <- changed_formula(object, formula., call)
   }
   if (!evaluate) {
     return(out)
@@ -200,6 +199,10 @@ update.gibbsite_regression <- function(
 with_kept_data <- function(env, again, fit) {
   found <- function(name) {
     !is.function(get0(name, env, ifnotfound = sum))
+  }
+  if (is.null(again$formula)) {
+    # of a matrix
+    return(env)
   }
   kept <- list()
   own <- environment(stats::formula(fit))

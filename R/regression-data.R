@@ -376,7 +376,9 @@ frame_place <- function(frame, row, column) {
 # Whether values are missing, rows x columns of a frame.
 frame_missing <- function(frame) {
   missing <- vapply(frame, function(v) {
-    if (length(dim(v)) > 1L) rowSums(is.na(v)) > 0 else is.na(v)
+    # of classes such as Surv a matrix has one value for each row
+    missing <- is.na(v)
+    if (length(dim(missing)) > 1L) rowSums(missing) > 0 else missing
   }, logical(nrow(frame)))
   matrix(missing, nrow(frame))
 }

@@ -455,8 +455,12 @@ part_of_formula <- function(x, what, call) {
 #' @importFrom stats formula
 #' @export
 formula.gibbsite_regression <- function(x, ...) {
-  made <- model_design(fit_part(x, "model"))$formula
-  in_its_space(part_of_formula(made, "formula", rlang::current_env()))
+  formula_of(x, rlang::current_env())
+}
+
+formula_of <- function(fit, call) {
+  made <- model_design(fit_part(fit, "model"))$formula
+  in_its_space(part_of_formula(made, "formula", call))
 }
 
 #' @rdname regression-data

@@ -519,3 +519,15 @@ test_that("summary() says what the indices stand for", {
   expect_null(attr(summary(fit, variables = "sigma"), "key"))
   expect_null(attr(as.data.frame(summary(fit)), "key"))
 })
+
+test_that("a predictor that does not vary is named", {
+  data <- transform(mtcars, one = 1)
+  for (formula in list(
+    mpg ~ wt + one + (1 | cyl), mpg ~ wt + one + (1 | cyl) + (1 | gear)
+  )) {
+    expect_message(
+      brief(gibbs_hlm, formula, data), "drawn from the prior",
+      class = "gibbsite_message_constant"
+    )
+  }
+})

@@ -140,6 +140,30 @@ test_that("update() names data that are gone, and changes without a name", {
   )
 })
 
+test_that("update() fits a matrix again", {
+  x <- as.matrix(mtcars[c("wt", "hp")])
+  fit <- quietly(gibbs_lm(x, mtcars$mpg, draws = 30, seed = 1))
+  expect_true(identical_fit(quietly(update(fit)), fit))
+  expect_named(
+    coef(quietly(update(fit, x = x[, "wt", drop = FALSE]))), "wt"
+  )
+  by_mode <- laplace_logistic(x, mtcars$vs, seed = 1)
+  expect_identical(coef(update(by_mode, seed = 2)), coef(by_mode))
+  expect_error(update(fit, . ~ . - hp), "no formula", class = "gibbsite_error")
+})
+
+test_that("a matrix whose class has one missing value a row is a variable", {
+  registerS3method("is.na", "one_value_a_row", function(x) {
+    rowSums(is.na(unclass(x))) > 0
+  }, envir = asNamespace("gibbsite"))
+  frame <- data.frame(x = c(1, NA, 3))
+  frame$two <- structure(cbind(1:3, c(4:5, NA)), class = "one_value_a_row")
+  expect_identical(
+    which(gibbsite:::frame_missing(frame), arr.ind = TRUE),
+    cbind(row = 2:3, col = 1:2)
+  )
+})
+
 test_that("update() fits the data of a function that made the fit again", {
   made <- function(df) {
     quietly(gibbs_lm(
