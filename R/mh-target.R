@@ -13,6 +13,7 @@
 #   edge      it becomes zero at a bound that was not given
 #   bound     chains seldom come near a bound
 #   left      no draw is near the mode that the search found
+#   whole     it is positive at whole numbers alone
 
 #' @exportS3Method
 model_doubts.mh_model <- function(model, draws, converged) {
@@ -32,7 +33,8 @@ model_doubts.mh_model <- function(model, draws, converged) {
     doubts_after(model, f, draws)
   }
   c(
-    whole, doubts_of_steps(model, f, draws), doubts_of_arguments(model),
+    whole, doubts_of_steps(model, f, draws), doubts_of_gaps(model, f, draws),
+    doubts_of_arguments(model),
     if (length(whole) == 0L) doubts_of_bounds(model, f),
     if (converged) doubts_of_mode(model, draws),
     if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
@@ -451,8 +453,7 @@ doubts_of_peak <- function(draws) {
 # between draws. `scale` is of the draws.
 doubts_of_steps <- function(model, f, draws) {
   d <- length(model$init)
-  continuous <- !plan_traits(model$plan, "user")
-  moved <- unlist(lapply(model$plan[continuous], `[[`, "index"))
+  moved <- moved_continuously(model)
   if (length(model$spec$keep) < d || d > 500L) {
     return(NULL)
   }
@@ -465,6 +466,34 @@ doubts_of_steps <- function(model, f, draws) {
           "continuous: if whole numbers are meant, round the draws as the ",
           "density does, or propose whole numbers (`custom_proposal()`).")
   }
+}
+
+moved_continuously <- function(model) {
+  continuous <- !plan_traits(model$plan, "user")
+  unlist(lapply(model$plan[continuous], `[[`, "index"))
+}
+
+# Coordinates in which chains stay at a whole number, because the density is
+# zero between them; dpois() and others take one up to rounding.
+doubts_of_gaps <- function(model, f, draws) {
+  point <- best_draw(model, draws)
+  moved <- if (!is.null(point)) moved_continuously(model)
+  stays <- Filter(function(j) has_gaps(f, point, j), moved)
+  if (length(stays) > 0L) {
+    doubt("whole", "The log density is -Inf between whole numbers of ",
+          few_words(model$parameters[stays]), ", and continuous steps do not ",
+          "go from one to the next: round the parameter in the density, as in ",
+          "`dpois(round(x), ...)`, or propose whole numbers ",
+          "(`custom_proposal()`).")
+  }
+}
+
+has_gaps <- function(f, point, j) {
+  whole <- round(point[[j]])
+  at <- function(by) f(replace(point, j, whole + by))
+  isTRUE(abs(point[[j]] - whole) < 1e-3 && at(0) > -Inf &&
+           all(vapply(c(-0.5, -0.1, 0.1, 0.5), at, 0) == -Inf) &&
+           max(at(-1), at(1)) > -Inf)
 }
 
 # Whether the density is level around each of some points along a coordinate,
