@@ -248,17 +248,21 @@ doubts_of_ridges <- function(model, f, at, lowest) {
 }
 
 # Pairs of coordinates of which only the product matters: the density is
-# constant along an infinite curve.
+# constant along an infinite curve, and changes off it. (A density of a large
+# scale is level everywhere near its mode.)
 doubts_of_products <- function(model, f, at, top) {
   if (sum(at != 0) < 2L) {
     return(NULL)
   }
   pairs <- utils::combn(which(at != 0), 2L, simplify = FALSE)
   free <- Filter(function(pair) {
+    level <- function(by, within) {
+      value <- f(replace(at, pair, at[pair] * by))
+      isTRUE(abs(value - top) <= within * (1 + abs(top)))
+    }
     all(vapply(c(1.37, 1e-6, 1e6), function(by) {
-      value <- f(replace(at, pair, at[pair] * c(by, 1 / by)))
-      isTRUE(abs(value - top) <= 1e-10 * (1 + abs(top)))
-    }, NA))
+      level(c(by, 1 / by), 1e-10)
+    }, NA)) && !(level(1e-6, 1e-8) && level(1e6, 1e-8))
   }, pairs)
   names <- model$parameters
   unlist(lapply(utils::head(free, 3L), function(pair) {

@@ -104,6 +104,15 @@ test_that("densities that are no logarithms are told", {
   expect_match(said(fit), "does `log_density` return the logarithm")
 })
 
+test_that("a density of a large scale is not one of a product", {
+  for (scale in c(1e9, 1e10)) {
+    expect_no_match(
+      said(run(function(x) -sum((x / scale)^2) / 2, c(a = 0, b = 0))),
+      "product|proper prior"
+    )
+  }
+})
+
 test_that("a density of whole numbers alone is told", {
   poisson <- function(x) {
     suppressWarnings(stats::dpois(x[[1]], 3, log = TRUE)) +
