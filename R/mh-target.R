@@ -483,10 +483,14 @@ doubts_of_gaps <- function(model, f, draws) {
   point <- best_draw(model, draws)
   moved <- if (!is.null(point)) moved_continuously(model)
   stays <- Filter(function(j) has_gaps(f, point, j), moved)
-  if (length(stays) > 0L) {
+  doubt_of_gaps(model$parameters[stays])
+}
+
+doubt_of_gaps <- function(names) {
+  if (length(names) > 0L) {
     doubt("whole", "The log density is -Inf between whole numbers of ",
-          few_words(model$parameters[stays]), ", and continuous steps do not ",
-          "go from one to the next: round the parameter in the density, as in ",
+          few_words(names), ", and continuous steps do not go from one to the ",
+          "next: round the parameter in the density, as in ",
           "`dpois(round(x), ...)`, or propose whole numbers ",
           "(`custom_proposal()`).")
   }
