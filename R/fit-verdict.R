@@ -247,7 +247,8 @@ explained <- function(table, fit, invariants) {
 # `few`: the chains may only be too short, also where no peak was found.
 density_doubts <- function(fit, few = FALSE) {
   doubts <- fit_part(fit, "run")$doubts
-  doubt_words(doubts, c("improper", "scale", "pole", if (!few) "peak"))
+  doubt_words(doubts, c("improper", "scale", "pole", "whole",
+                        if (!few) "peak"))
 }
 
 # The others, and all that the verdict on a table does not give as the cause.
@@ -255,7 +256,7 @@ doubt_notes <- function(fit, table) {
   doubts <- fit_part(fit, "run")$doubts
   words <- doubt_words(
     doubts,
-    c("improper", "scale", "pole", "bound", "left", "steps", "unused")
+    c("improper", "scale", "pole", "bound", "left", "whole", "steps", "unused")
   )
   setdiff(words, attr(table, "cause")$words)
 }

@@ -269,22 +269,50 @@ not_finite_words <- function(value, where) {
 
 #' @exportS3Method
 model_notes.gibbs_sample_model <- function(model, fit, table) {
-  if (learns_for_ever(model)) unfrozen_words
+  c(doubt_notes(fit, table), if (learns_for_ever(model)) unfrozen_words)
 }
 
-# Of a conditional nothing is known but where its draws go.
+#' @exportS3Method
+model_faults.gibbs_sample_model <- function(model, fit) {
+  doubt_words(fit_part(fit, "run")$doubts, "whole")
+}
+
+# Of a conditional nothing is known but where its draws go; the density of a
+# Metropolis-Hastings step can be asked.
 #' @exportS3Method
 model_doubts.gibbs_sample_model <- function(model, draws, converged) {
-  if (is.null(draws) || converged) {
+  if (is.null(draws)) {
     return(NULL)
   }
+  c(doubt_of_gaps(blocks_with_gaps(model, draws)),
+    if (!converged) doubts_of_distance(draws))
+}
+
+# The blocks that stay at whole numbers: see has_gaps().
+blocks_with_gaps <- function(model, draws) {
+  init <- model$init
+  last <- draws[[1L]][nrow(draws[[1L]]), ]
+  if (length(last) != sum(lengths(init))) {
+    return(NULL)
+  }
+  block <- factor(rep(names(init), lengths(init)), names(init))
+  values <- Map(function(shape, x) replace(shape, seq_along(shape), x),
+                init, split(unname(last), block))
+  Filter(function(name) {
+    point <- as.double(values[[name]])
+    f <- step_density(model, values, name)
+    !any_trait(model$data[[name]]$proposal, "user") &&
+      any(vapply(seq_along(point), has_gaps, NA, f = f, point = point))
+  }, names(model$steps))
+}
+
+doubts_of_distance <- function(draws) {
   reach <- apply(abs(do.call(rbind, draws)), 2L, max)
   far <- names(reach)[is.finite(reach) & reach > 1e30]
   if (length(far) > 0L) {
-    list(list(kind = "improper", words = paste0(
-      few_words(far), " went as far as ", format(max(reach[far]), digits = 3),
-      ": is the joint density integrable?"
-    )))
+    doubt("improper", few_words(far), " went as far as ",
+          format(max(reach[far]), digits = 3),
+          ": is the joint density integrable?")
   }
 }
 

@@ -147,13 +147,12 @@ partition_state <- function(problem, cluster) {
 }
 
 counts_of <- function(problem, members) {
-  counts <- matrix(0L, problem$draws, problem$places)
-  for (v in seq_len(problem$places)) {
-    counts[, v] <- as.integer(
-      rowSums(problem$z[, members, drop = FALSE] == v)
-    )
-  }
-  counts
+  cell <- seq_len(problem$draws) +
+    problem$draws * (problem$z[, members, drop = FALSE] - 1L)
+  matrix(
+    tabulate(cell, problem$draws * problem$places), problem$draws,
+    problem$places
+  )
 }
 
 expected_loss <- function(problem, state) {

@@ -240,8 +240,9 @@ gradient_caller <- function(model) {
 # differences are of the side where it is finite.
 difference_gradient <- function(x, log_density, extra, unit) {
   density <- function(z) {
-    value <- do.call(log_density, c(list(z), extra), quote = TRUE)
-    # numDeriv refuses NaN
+    value <- if (length(extra) == 0L) log_density(z) else {
+      do.call(log_density, c(list(z), extra), quote = TRUE)
+    }
     if (is.na(value)) -Inf else value
   }
   slope <- gradient_along(density, x, unit, r = 2)

@@ -321,7 +321,7 @@ set_data.mh_model <- function(model, data, call = rlang::caller_env()) {
 #' @exportS3Method
 model_faults.mh_model <- function(model, fit) {
   c(
-    doubt_words(fit_part(fit, "run")$doubts, c("bound", "left")),
+    doubt_words(fit_part(fit, "run")$doubts, c("bound", "left", "whole")),
     if (plan_has(model$plan, "dynamics")) many_divergences(fit)
   )
 }

@@ -13,6 +13,7 @@
 #   edge      it becomes zero at a bound that was not given
 #   bound     chains seldom come near a bound
 #   left      no draw is near the mode that the search found
+#   whole     it is positive at whole numbers alone
 
 #' @exportS3Method
 model_doubts.mh_model <- function(model, draws, converged) {
@@ -32,7 +33,8 @@ model_doubts.mh_model <- function(model, draws, converged) {
     doubts_after(model, f, draws)
   }
   c(
-    whole, doubts_of_steps(model, f, draws), doubts_of_arguments(model),
+    whole, doubts_of_steps(model, f, draws), doubts_of_gaps(model, f, draws),
+    doubts_of_arguments(model),
     if (length(whole) == 0L) doubts_of_bounds(model, f),
     if (converged) doubts_of_mode(model, draws),
     if (plan_has(model$plan, "dynamics")) doubts_of_edges(model, f, draws)
@@ -246,17 +248,21 @@ doubts_of_ridges <- function(model, f, at, lowest) {
 }
 
 # Pairs of coordinates of which only the product matters: the density is
-# constant along an infinite curve.
+# constant along an infinite curve, and changes off it. (A density of a large
+# scale is level everywhere near its mode.)
 doubts_of_products <- function(model, f, at, top) {
   if (sum(at != 0) < 2L) {
     return(NULL)
   }
   pairs <- utils::combn(which(at != 0), 2L, simplify = FALSE)
   free <- Filter(function(pair) {
+    level <- function(by, within) {
+      value <- f(replace(at, pair, at[pair] * by))
+      isTRUE(abs(value - top) <= within * (1 + abs(top)))
+    }
     all(vapply(c(1.37, 1e-6, 1e6), function(by) {
-      value <- f(replace(at, pair, at[pair] * c(by, 1 / by)))
-      isTRUE(abs(value - top) <= 1e-10 * (1 + abs(top)))
-    }, NA))
+      level(c(by, 1 / by), 1e-10)
+    }, NA)) && !(level(1e-6, 1e-8) && level(1e6, 1e-8))
   }, pairs)
   names <- model$parameters
   unlist(lapply(utils::head(free, 3L), function(pair) {
@@ -451,8 +457,7 @@ doubts_of_peak <- function(draws) {
 # between draws. `scale` is of the draws.
 doubts_of_steps <- function(model, f, draws) {
   d <- length(model$init)
-  continuous <- !plan_traits(model$plan, "user")
-  moved <- unlist(lapply(model$plan[continuous], `[[`, "index"))
+  moved <- moved_continuously(model)
   if (length(model$spec$keep) < d || d > 500L) {
     return(NULL)
   }
@@ -465,6 +470,38 @@ doubts_of_steps <- function(model, f, draws) {
           "continuous: if whole numbers are meant, round the draws as the ",
           "density does, or propose whole numbers (`custom_proposal()`).")
   }
+}
+
+moved_continuously <- function(model) {
+  continuous <- !plan_traits(model$plan, "user")
+  unlist(lapply(model$plan[continuous], `[[`, "index"))
+}
+
+# Coordinates in which chains stay at a whole number, because the density is
+# zero between them; dpois() and others take one up to rounding.
+doubts_of_gaps <- function(model, f, draws) {
+  point <- best_draw(model, draws)
+  moved <- if (!is.null(point)) moved_continuously(model)
+  stays <- Filter(function(j) has_gaps(f, point, j), moved)
+  doubt_of_gaps(model$parameters[stays])
+}
+
+doubt_of_gaps <- function(names) {
+  if (length(names) > 0L) {
+    doubt("whole", "The log density is -Inf between whole numbers of ",
+          few_words(names), ", and continuous steps do not go from one to the ",
+          "next: round the parameter in the density, as in ",
+          "`dpois(round(x), ...)`, or propose whole numbers ",
+          "(`custom_proposal()`).")
+  }
+}
+
+has_gaps <- function(f, point, j) {
+  whole <- round(point[[j]])
+  at <- function(by) f(replace(point, j, whole + by))
+  isTRUE(abs(point[[j]] - whole) < 1e-3 && at(0) > -Inf &&
+           all(vapply(c(-0.5, -0.1, 0.1, 0.5), at, 0) == -Inf) &&
+           max(at(-1), at(1)) > -Inf)
 }
 
 # Whether the density is level around each of some points along a coordinate,

@@ -270,7 +270,8 @@ burnin_draws <- function(d) max(500, 20 * d)
 #'
 #' After a run of at least 100 draws the fit also says whether all values lie
 #' between 0 and 1, as those of a density and not of its logarithm do; whether
-#' the density has steps in a parameter, so that whole numbers are meant;
+#' the density has steps in a parameter, or is zero between whole numbers, so
+#' that whole numbers are meant;
 #' whether it becomes zero beside the draws of [nuts()], which bounds with
 #' `transform = TRUE` avoid; whether no draw is near the mode of the search,
 #' although it has more mass than their region; and whether a further argument

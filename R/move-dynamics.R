@@ -334,8 +334,8 @@ move_notes.hmc <- function(move, ...) dynamics_words(...)
 #' * part of [native_density()], in compiled code;
 #' * the attribute `"gradient"` of the values of `log_density`, such as
 #'   expressions by [stats::deriv()] have;
-#' * if none of these is given, computed by differences
-#'   ([numDeriv::grad()]) with a message. This takes `4 d` evaluations of the
+#' * if none of these is given, computed by differences, those of
+#'   [numDeriv::grad()], with a message. This takes `4 d` evaluations of the
 #'   density for each leapfrog step.
 #'
 #' It is compared with differences of the log density where each chain starts: a

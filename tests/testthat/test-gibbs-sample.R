@@ -1035,3 +1035,25 @@ test_that("a whole number has no evidence by bridge sampling", {
     "every draw of \"k\" is a whole number"
   )
 })
+
+test_that("a step that stays at a whole number is told", {
+  poisson <- function(state) {
+    suppressWarnings(stats::dpois(state$n, 3, log = TRUE))
+  }
+  run <- function(...) {
+    rlang::catch_cnd(gibbs_sample(
+      list(n = mh_step(...), x = function(state) stats::rnorm(1)),
+      list(n = 3, x = 0), draws = 1000, burnin = 300, seed = 1, progress = FALSE
+    ), "gibbsite_warning_region")
+  }
+  expect_match(
+    gsub("\\s+", " ", conditionMessage(run(poisson))),
+    "-Inf between whole numbers of n,"
+  )
+  step <- custom_proposal(
+    function(x) x + sample(c(-1, 1), 1), function(to, from) 0
+  )
+  expect_null(suppressWarnings(
+    run(poisson, step), "gibbsite_warning_convergence"
+  ))
+})

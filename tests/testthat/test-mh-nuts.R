@@ -411,6 +411,31 @@ test_that("differences follow the width of the density, wherever it lies", {
   }
 })
 
+test_that("differences are those of numDeriv, from 4 evaluations a parameter", {
+  count <- 0
+  density <- function(x) {
+    count <<- count + 1
+    -sum((x - c(0.3, 2, 0))^2 / c(1, 3, 1e6)) - exp(x[[1]] / 7)
+  }
+  x <- c(a = 1.1, b = -3, c = 5)
+  dense <- matrix(c(2, 0.1, 0.2, 0, 3, 0.5, 0, 0, 1), 3)
+  for (axes in list(c(1e-9, 1, 1e5), dense)) {
+    for (side in list(NULL, c(NA, 1, -1))) {
+      at <- moved_along(x, axes)
+      right <- slope_of_axes(numDeriv::grad(
+        function(z) density(at(z)), rep(1, 3), side = side,
+        method.args = list(r = 2)
+      ), axes)
+      count <- 0
+      expect_identical(gradient_along(density, x, axes, side, r = 2), right)
+      expect_equal(count, 12)
+    }
+  }
+  # zero on both sides
+  gap <- function(x) if (x == 3) 0 else -Inf
+  expect_identical(gradient_along(gap, 3, 1), NaN)
+})
+
 test_that("without a gradient differences are taken, with a message", {
   skip_long()
   messages <- character()

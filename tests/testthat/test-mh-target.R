@@ -104,6 +104,40 @@ test_that("densities that are no logarithms are told", {
   expect_match(said(fit), "does `log_density` return the logarithm")
 })
 
+test_that("a density of a large scale is not one of a product", {
+  for (scale in c(1e9, 1e10)) {
+    expect_no_match(
+      said(run(function(x) -sum((x / scale)^2) / 2, c(a = 0, b = 0))),
+      "product|proper prior"
+    )
+  }
+})
+
+test_that("a density of whole numbers alone is told", {
+  poisson <- function(x) {
+    suppressWarnings(stats::dpois(x[[1]], 3, log = TRUE)) +
+      if (length(x) > 1) stats::dnorm(x[[2]], log = TRUE) else 0
+  }
+  told <- function(init, draws) {
+    cnd <- rlang::catch_cnd(suppressMessages(mh_sample(
+      poisson, init, draws = draws, burnin = 300, seed = 1, progress = FALSE
+    )), "warning")
+    expect_match(gsub("\\s+", " ", conditionMessage(cnd)),
+                 "-Inf between whole numbers of n,")
+    cnd
+  }
+  expect_s3_class(told(c(n = 3), 500), "gibbsite_warning_region")
+  expect_s3_class(told(c(n = 3, x = 0.5), 100), "gibbsite_warning_convergence")
+  step <- custom_proposal(
+    function(x) x + sample(c(-1, 1), 1), function(to, from) 0
+  )
+  whole <- suppressWarnings(quietly(mh_sample(
+    poisson, c(n = 3), step, draws = 100, burnin = 100, chains = 2, seed = 1,
+    progress = FALSE
+  )))
+  expect_no_match(said(whole), "whole numbers")
+})
+
 test_that("steps are told beside continuous proposals only", {
   skip_long()
   poisson <- function(x) {
