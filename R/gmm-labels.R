@@ -315,28 +315,10 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   )
 }
 
-#' @rdname relabel
-#' @export
-plot.relabelled_draws <- function(x, type = c("trace", "density"),
-                                  variables = NULL, ...) {
-  check_no_more(...)
-  draw_base(picture_relabelled(x, type, variables, "x", rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname relabel
-#' @exportS3Method ggplot2::autoplot
-autoplot.relabelled_draws <- function(object, type = c("trace", "density"),
-                                      variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_relabelled(
-    object, type, variables, "object", rlang::current_env()
-  ))
-}
-
 # R-hats are those of the numbering: they say whether it is the same in all
 # chains.
-picture_relabelled <- function(x, type, variables, arg, call) {
+picture_relabelled <- function(x, type = c("trace", "density"),
+                               variables = NULL, ..., call, arg) {
   if (!coda::is.mcmc.list(x) || length(x) == 0L ||
         !all(vapply(x, is.matrix, NA))) {
     abort_argument(
@@ -358,6 +340,14 @@ picture_relabelled <- function(x, type, variables, arg, call) {
   )
   picture_draws(draws, sets, running, type, call)
 }
+
+#' @rdname relabel
+#' @export
+plot.relabelled_draws <- plot_method(picture_relabelled)
+
+#' @rdname relabel
+#' @exportS3Method ggplot2::autoplot
+autoplot.relabelled_draws <- autoplot_method(picture_relabelled)
 
 #' @exportS3Method
 model_renumbered.gmm_model <- function(model, chains, method, by, call) {

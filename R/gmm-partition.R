@@ -284,24 +284,9 @@ join_clusters <- function(problem, state) {
 
 # ---- Observations that are together ------------------------------------------
 
-#' @rdname coclustering
-#' @export
-plot.gmm_coclustering <- function(x, ...) {
-  check_no_more(...)
-  draw_base(picture_together(x, rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname coclustering
-#' @exportS3Method ggplot2::autoplot
-autoplot.gmm_coclustering <- function(object, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_together(object, rlang::current_env(), "object"))
-}
-
 # The table has a row for each pair: x, y (places in the order of the clusters),
 # share. Of many observations evenly spaced ones are drawn.
-picture_together <- function(x, call, arg = "x", most = 200L) {
+picture_together <- function(x, ..., call, arg) {
   if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) == 0L ||
         anyNA(x) || min(x) < 0 || max(x) > 1) {
     abort_argument("{.arg {arg}} must be the value of {.fn coclustering}.",
@@ -314,7 +299,7 @@ picture_together <- function(x, call, arg = "x", most = 200L) {
   } else {
     1L
   }
-  at <- evenly(n, most)
+  at <- evenly(n, 200)
   order <- order[at]
   table <- data.frame(
     x = rep(at, length(at)), y = rep(at, each = length(at)),
@@ -344,6 +329,14 @@ picture_together <- function(x, call, arg = "x", most = 200L) {
     ), square = TRUE
   )
 }
+
+#' @rdname coclustering
+#' @export
+plot.gmm_coclustering <- plot_method(picture_together)
+
+#' @rdname coclustering
+#' @exportS3Method ggplot2::autoplot
+autoplot.gmm_coclustering <- autoplot_method(picture_together)
 
 #' @export
 print.gmm_coclustering <- function(x, ...) {

@@ -1,26 +1,7 @@
 # Plots of a Laplace approximation.
 
-#' @rdname laplace-estimates
-#' @export
-plot.gibbsite_laplace <- function(x, type = NULL, level = 0.95,
-                                  variables = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  draw_base(picture_laplace(x, type, level, variables, call, ...), list(...))
-  invisible(x)
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.gibbsite_laplace <- function(object, type = NULL, level = 0.95,
-                                      variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_laplace(
-    object, type, level, variables, rlang::current_env()
-  ))
-}
-
-picture_laplace <- function(fit, type, level, variables, call, ...) {
+picture_laplace <- function(fit, type = NULL, level = 0.95, variables = NULL,
+                            ..., call) {
   model <- fit_part(fit, "model")
   type <- check_plot_types(
     type %||% if (is.null(model$frame)) "coefficients" else "density", call,
@@ -48,6 +29,14 @@ picture_laplace <- function(fit, type, level, variables, call, ...) {
     estimate = "mode", note = few$note, scaled = TRUE
   ))
 }
+
+#' @rdname laplace-estimates
+#' @export
+plot.gibbsite_laplace <- graphical_method(picture_laplace)
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbsite_laplace <- autoplot_method(picture_laplace)
 
 # ---- The approximation beside its target -------------------------------------
 

@@ -101,22 +101,7 @@ most_similar <- function(fit, id, role, n, level, ndraws, call) {
 
 # ---- Drawing -----------------------------------------------------------------
 
-#' @rdname similar_items
-#' @export
-plot.similar_table <- function(x, ...) {
-  check_no_more(...)
-  draw_base(picture_similar(x, "x", rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname similar_items
-#' @exportS3Method ggplot2::autoplot
-autoplot.similar_table <- function(object, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_similar(object, "object", rlang::current_env()))
-}
-
-picture_similar <- function(x, arg, call) {
+picture_similar <- function(x, ..., call, arg) {
   half <- attr(x, "half")
   columns <- c("similarity", "lower", "upper", "ratings")
   check_made(x, columns, "similar_items()", arg, call)
@@ -136,6 +121,14 @@ picture_similar <- function(x, arg, call) {
   )
   picture_intervals(shown)
 }
+
+#' @rdname similar_items
+#' @export
+plot.similar_table <- plot_method(picture_similar)
+
+#' @rdname similar_items
+#' @exportS3Method ggplot2::autoplot
+autoplot.similar_table <- autoplot_method(picture_similar)
 
 #' @export
 as.data.frame.similar_table <- function(x, ...) bare_frame(x)
