@@ -88,7 +88,8 @@ streamed_ends <- function(kept, pairs, streamed, level) {
 #' `predict_at`: means and variances that the chains accumulated at every kept
 #' draw as they ran.
 #'
-#' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode.
+#' @param fit A fit made by [gibbs_bmf()], or the result of a search for a mode;
+#'   for `rank_measures()` a fit of [gibbs_bmf()] or [gibbs_pmf()].
 #' @param newdata `NULL` for the ratings given as `predict_at`, or a data frame
 #'   of pairs with ratings.
 #' @param level `held_out()`: numbers between 0 and 1, default 0.5, 0.8 and
@@ -375,8 +376,7 @@ interval_scores <- function(value, lower, upper, level) {
 # How high items that were held back stand among the recommendations of a fit of
 # gibbs_bmf() or gibbs_pmf().
 
-#' How high held-out items stand among the recommendations
-#'
+#' @section How high held-out items stand among the recommendations:
 #' Ranks, for each user of `held_out`, all items that the user does not have in
 #' the data of the fit, by the posterior mean of the rating (count), and says
 #' how high the held-out items stand that the user likes. Recommendations are
@@ -395,8 +395,6 @@ interval_scores <- function(value, lower, upper, level) {
 #'
 #' The result has the means over the users. Items with equal predictions are
 #' ordered as in the fit.
-#'
-#' @param fit A fit made by [gibbs_bmf()] or [gibbs_pmf()].
 #' @param held_out A data frame with pairs that the fit was not given, with
 #'   columns called as in its data. Pairs of users or items that the fit does
 #'   not have, and pairs that are in its data, are left out, and a message says
@@ -408,15 +406,16 @@ interval_scores <- function(value, lower, upper, level) {
 #'   number.
 #' @param ndraws `NULL` for all draws that the fit keeps for prediction, or the
 #'   number of them to use, spread evenly.
-#' @return A data frame with a row for each `k`: `k`, `users` (with at least one
-#'   held-out item that is liked), `recall`, `precision`, `ndcg` and `mrr`.
+#' @return `rank_measures()`: a data frame with a row for each `k`: `k`, `users`
+#'   (with at least one held-out item that is liked), `recall`, `precision`,
+#'   `ndcg` and `mrr`.
 #' @section Errors: `gibbsite_error_argument` for columns that are missing, for
 #'   a fit without its data, and if no held-out item is liked.
 #' @references
 #' Järvelin K, Kekäläinen J (2002). Cumulated gain-based evaluation of IR
 #' techniques. *ACM Transactions on Information Systems* 20, 422-446.
 #' \doi{10.1145/582415.582418}
-#' @seealso [recommend()], [held_out()].
+#' @seealso [recommend()].
 #' @examples
 #' set.seed(1)
 #' made <- sim_pmf(60, 40, rank = 3)
@@ -425,6 +424,7 @@ interval_scores <- function(value, lower, upper, level) {
 #'   chains = 2, seed = 1
 #' )
 #' rank_measures(fit, made[held, ], k = c(5, 10))
+#' @rdname held_out
 #' @export
 rank_measures <- function(fit, held_out, k = 20, at_least = NULL,
                           ndraws = NULL) {

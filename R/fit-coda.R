@@ -60,8 +60,8 @@ NULL
 #'   gives vectors for one column, as coda does.
 #' @param name,value What `$` is asked for or to assign.
 #' @param ... Not used.
-#' @return A plain `mcmc.list`; [coda::as.mcmc()] gives the [coda::mcmc] matrix
-#'   of a fit with one chain.
+#' @return `as.mcmc.list()`: a plain `mcmc.list`; [coda::as.mcmc()] gives the
+#'   [coda::mcmc] matrix of a fit with one chain.
 #' @section Gelman and Rubin's diagnostic: Use `coda::gelman.diag(fit,
 #'   multivariate = FALSE)`. Its default also needs the inverse of the columns'
 #'   covariance matrix. Where a column is a function of others there is none,
@@ -599,8 +599,7 @@ rhat_of_variables <- of_each_variable("rhat")
 
 # window(): a fit with fewer of its draws.
 
-#' Leave out draws of a fit
-#'
+#' @section Leave out draws of a fit:
 #' Returns the fit with the draws from sweep `start` to sweep `end` only: to
 #' drop a burn-in that was too short, or to thin. The result is a fit: it can be
 #' summarised, judged, saved and continued by [extend()].
@@ -617,15 +616,12 @@ rhat_of_variables <- of_each_variable("rhat")
 #' draws, these averages therefore start again, with the first draw that
 #' [extend()] makes. Until then the functions that need them raise an error that
 #' says so.
-#'
-#' @param x A fit.
 #' @param start,end The first and the last sweep, numbers within the sweeps of
 #'   the fit ([coda::mcpar()]); default all.
 #' @param thin Whole number, a multiple of the fit's own `thin`: keep the draws
 #'   at `start`, `start + thin` and so on (or at `thin`, `2 * thin` and so on
 #'   when `start` is less than `thin`).
-#' @param ... Not used.
-#' @return A fit.
+#' @return `window()`: a fit.
 #' @section Errors: `gibbsite_error_argument` for sweeps outside the fit, for a
 #'   `thin` that is no multiple, and if no draw is left.
 #' @seealso [convergence()], which says when to drop draws; [extend()].
@@ -636,6 +632,7 @@ rhat_of_variables <- of_each_variable("rhat")
 #' late
 #' extend(late, 100, progress = FALSE)
 #' @importFrom stats window
+#' @rdname coda-methods
 #' @export
 window.gibbsite_fit <- function(x, start = NULL, end = NULL, thin = NULL,
                                 ...) {

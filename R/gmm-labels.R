@@ -530,8 +530,8 @@ allocation_probabilities <- function(fit) {
 #' @param x,object The value of `coclustering()`.
 #' @param ... Not used.
 #' @param fit A fit made by [gibbs_gmm()]. `coclustering()` needs `keep = "z"`,
-#'   which is the default with an unknown `k`; `allocation_probabilities()` a
-#'   fixed `k`.
+#'   which is the default with an unknown `k`, and so does `point_clustering()`;
+#'   `allocation_probabilities()` a fixed `k`.
 #' @return `coclustering()`: a symmetric matrix of class `gmm_coclustering` with
 #'   a row and a column for each observation, ones on its diagonal.
 #'
@@ -543,7 +543,7 @@ allocation_probabilities <- function(fit) {
 #'   not show yet.
 #' @section Errors: `gibbsite_error_argument` for other fits, and when the
 #'   allocations were not kept.
-#' @seealso [point_clustering()] for one clustering, [predict.gibbs_gmm()] for
+#' @seealso [predict.gibbs_gmm()] for
 #'   the probabilities of components.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,

@@ -1,7 +1,6 @@
 # A point estimate of the partition of the observations.
 
-#' A clustering of the observations, from the draws of their partition
-#'
+#' @section A clustering of the observations, from the draws of their partition:
 #' The partition of the observations with the smallest posterior expectation of
 #' a distance from the partitions drawn. It does not depend on the numbering of
 #' components, and its number of clusters is not fixed beforehand.
@@ -21,30 +20,28 @@
 #' starts from one cluster, from the best of the draws, and (up to 2,000
 #' observations) from hierarchical clusterings of [coclustering()]. It has no
 #' randomness; the result may be a local minimum.
-#'
-#' @param fit A fit made by [gibbs_gmm()] with the draws of the allocations: by
-#'   default with an unknown `k`, with `keep = "z"` for a fixed one.
 #' @param loss `"vi"` (default) or `"binder"`.
 #' @param ndraws The number of draws that enter the expectation, spread evenly
 #'   over the chains' draws; `NULL` for all draws, at most 1000.
-#' @return A vector of whole numbers with the observations' names: clusters, 1
-#'   the largest. Its class is `gmm_clustering`, and its attributes are `loss`,
-#'   the name of the distance, and `expected_loss`. `print()` shows the sizes of
-#'   the clusters first; a part of it is an ordinary vector.
-#' @section Errors: `gibbsite_error_argument` when the allocations were not
-#'   kept, and for more draws than there are.
+#' @return `point_clustering()`: a vector of whole numbers with the
+#'   observations' names: clusters, 1 the largest. Its class is
+#'   `gmm_clustering`, and its attributes are `loss`, the name of the distance,
+#'   and `expected_loss`. `print()` shows the sizes of the clusters first; a
+#'   part of it is an ordinary vector.
+#' @section Errors: `point_clustering()`: also for more draws than there are.
 #' @references
 #' Binder DA (1978). Bayesian cluster analysis. *Biometrika* 65, 31-38.
 #' \doi{10.1093/biomet/65.1.31}
 #'
 #' Wade S, Ghahramani Z (2018). Bayesian cluster analysis: point estimation and
 #' credible balls. *Bayesian Analysis* 13, 559-626. \doi{10.1214/17-BA1073}
-#' @seealso [coclustering()], [gmm-unknown], [posterior_k()].
+#' @seealso [gmm-unknown], [posterior_k()].
 #' @examples
 #' fit <- gibbs_gmm(~ . - Species, iris, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1
 #' )
 #' table(point_clustering(fit), iris$Species)
+#' @rdname coclustering
 #' @export
 point_clustering <- function(fit, loss = c("vi", "binder"), ndraws = NULL) {
   check_needed(fit = "a fit made by gibbs_gmm()")
