@@ -8,7 +8,7 @@
 #   rank, keep, center   the constant that is subtracted from the ratings
 #   users, items         ids; names: of the three columns
 #   cells                list(user, item): pairs whose means are stored
-#   features             list(u, v), those that there are: R/bmf-features.R
+#   features             list(u, v), those that there are: R/bmf-data.R
 #   response             what a rating is: R/bmf-response.R
 #
 # and its state u, v (D x n, D x m), beta, theta, lambda or mu and precision

@@ -2,6 +2,24 @@
 
 bmf_plot_types <- c("predicted", "coverage", "rmse")
 
+picture_bmf <- function(fit, type = NULL, newdata = NULL, variables = NULL,
+                        ..., call) {
+  check_bmf_plot(fit_part(fit, "model"), type, call)
+  type <- check_plot_types(
+    default_types(type, variables, "predicted"), call, bmf_plot_types
+  )
+  if (type[[1L]] %in% plot_types) {
+    return(picture_chains(fit, type, variables, call))
+  }
+  check_plots_with(variables, type, plot_types, call)
+  shown <- plotted_ratings(fit, newdata, type, call)
+  switch(type,
+    predicted = picture_predicted(shown),
+    coverage = picture_coverage(shown),
+    rmse = picture_rmse(fit, shown)
+  )
+}
+
 #' Plot a matrix factorisation
 #'
 #' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
@@ -49,39 +67,11 @@ bmf_plot_types <- c("predicted", "coverage", "rmse")
 #' plot(fit)
 #' plot(fit, type = "trace", variables = c("beta", "log_joint"))
 #' @export
-plot.gibbs_bmf <- function(x, type = NULL, newdata = NULL, variables = NULL,
-                           ...) {
-  check_no_more(...)
-  draw_base(picture_bmf(x, type, newdata, variables, rlang::current_env()))
-  invisible(x)
-}
+plot.gibbs_bmf <- plot_method(picture_bmf)
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_bmf <- function(object, type = NULL, newdata = NULL,
-                               variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_bmf(
-    object, type, newdata, variables, rlang::current_env()
-  ))
-}
-
-picture_bmf <- function(fit, type, newdata, variables, call) {
-  check_bmf_plot(fit_part(fit, "model"), type, call)
-  type <- check_plot_types(
-    default_types(type, variables, "predicted"), call, bmf_plot_types
-  )
-  if (type[[1L]] %in% plot_types) {
-    return(picture_chains(fit, type, variables, call))
-  }
-  check_plots_with(variables, type, plot_types, call)
-  shown <- plotted_ratings(fit, newdata, type, call)
-  switch(type,
-    predicted = picture_predicted(shown),
-    coverage = picture_coverage(shown),
-    rmse = picture_rmse(fit, shown)
-  )
-}
+autoplot.gibbs_bmf <- autoplot_method(picture_bmf)
 
 # The error of each draw is not stored of ordinal ratings.
 check_bmf_plot <- function(model, type, call) {

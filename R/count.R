@@ -163,3 +163,451 @@ gibbs_count <- function(formula, data, family = c("poisson", "negbinomial"),
     count_model(frame, family, prior, call), running, user_call, call
   )
 }
+
+# ---- The model ---------------------------------------------------------------
+
+# The model behind gibbs_count(): its fields, states and starting values, of
+# fixed effects and with groups. src/core/hlm/hlm_count.h has the mathematics.
+
+# ---- The model ---------------------------------------------------------------
+
+count_model <- function(frame, family, prior, call) {
+  used <- rows_used(frame)
+  check_any_used(used, call)
+  columns <- colnames(frame$x) %||% character()
+  grouped <- !is.null(frame$bars)
+  if (length(columns) == 0L && !grouped) {
+    abort_argument("The model has no coefficients.", call = call)
+  }
+  layout <- bars_layout(frame, length(columns), call)
+  check_none_taken(intersect(c("dispersion", "log_lik"), columns), call)
+  found <- fixed_design(frame, columns, as.double(used), call)
+  prior <- complete_count_prior(prior, family, found, layout, call)
+  check_count_bounds(frame, prior, columns, call)
+  model <- count_model_of(frame, family, prior, layout)
+  if (grouped) say_aliased(model)
+  model
+}
+
+# Without a prior a coefficient needs counts above 0 that bound it: there is no
+# direction beta with x'beta = 0 for every count above 0 and x'beta <= 0 for all
+# others, in which the likelihood would increase without end. This is the
+# condition of a logistic regression where a count above 0 is a success and a
+# failure.
+check_count_bounds <- function(frame, prior, columns, call) {
+  variance <- prior$slope_variance
+  flat <- if (!is.matrix(variance)) which(!is.finite(variance))
+  used <- rows_used(frame)
+  if (length(flat) == 0L) {
+    if (all(frame$y[used] == 0)) {
+      inform_gibbsite(
+        c(i = "Every count of `{frame$response$name}` is 0: the prior alone
+               keeps the intercept finite."),
+        class = "constant_response"
+      )
+    }
+    return(invisible())
+  }
+  above <- as.double(frame$y > 0)
+  signed <- list(
+    x = frame$x[used, , drop = FALSE], success = above[used],
+    total = 1 + above[used]
+  )
+  check_collinear(signed, flat, columns, call, "count_prior()")
+  needed <- separating_columns(signed_rows(signed, flat), length(flat))
+  if (length(needed) > 0L) {
+    names <- columns[flat][needed]
+    abort_argument(
+      c(
+        "{cli::qty(names)}The counts do not bound the coefficient{?s} of
+         {.val {names}}: without a prior {?it is/they are} infinite.",
+        x = "The means of some rows, all with count 0, can go to 0 while those
+             of the others stay.",
+        i = "Give {cli::qty(names)}{?it/them} a proper prior, such as
+             {.code count_prior()}."
+      ),
+      call = call, class = "separated", columns = names
+    )
+  }
+}
+
+count_model_of <- function(frame, family, prior, layout) {
+  name <- c(poisson = "Poisson", negbinomial = "Negative binomial")[[family]]
+  bars_model(
+    frame, layout, "count_model", "events_model", "gibbs_count",
+    paste(name, "regression"), if (family == "negbinomial") "dispersion",
+    count_data(frame, family, prior, layout), prior,
+    design = list(family = family)
+  )
+}
+
+# What C reads, as core/hlm/hlm_count.h describes.
+count_data <- function(frame, family, prior, layout) {
+  rows <- which(rows_used(frame))
+  x <- unname(in_basis(frame$x[rows, , drop = FALSE], prior$basis))
+  y <- as.double(frame$y[rows])
+  weights <- frame$weights[rows]
+  offset <- frame$offset[rows]
+  p <- ncol(x)
+  own <- as_logistic_prior(prior)
+  own$basis <- NULL
+  quadratic <- prior_precision(own)
+  precision <- quadratic$precision
+  none <- bar_fixed_effects(numeric(p), numeric(p))
+  bars <- if (is.null(layout)) list() else {
+    lapply(latent_bars(frame, layout, rows, prior, none), function(bar) {
+      # in the order of the groups
+      bar$bar <- as.double(matrix(bar$bar, bar$q)[, bar$row + 1L])
+      bar
+    })
+  }
+  nesting <- nestings(frame, layout)
+  data <- list(
+    count = as.double(length(bars)), p = as.double(p),
+    n = as.double(length(y)), negbinomial = as.double(family == "negbinomial"),
+    x = as.double(t(x)), y = y, weights = weights, offset = offset,
+    mean = quadratic$mean %||% numeric(p),
+    precision = as.double(
+      if (is.matrix(precision)) precision else diag(precision, p)
+    ),
+    start = count_start(x, y, weights %||% 1, offset %||% 0),
+    df = prior$dispersion_df %||% 1, scale = prior$dispersion_scale %||% 1,
+    constant = if (family == "poisson") {
+      sum((weights %||% 1) * stats::dpois(y, y, log = TRUE))
+    } else {
+      0
+    },
+    bars = bars, nesting = nesting
+  )
+  data$near <- near_bars(
+    frame, layout, rows, x, diag(matrix(data$precision, p)),
+    rep(mean(y), length(y)), nesting
+  )
+  data$basis <- prior$basis
+  data
+}
+
+# Where Newton's method begins: at the mean of the counts, where a column of
+# ones allows it.
+count_start <- function(x, y, weights, offset) {
+  start <- numeric(ncol(x))
+  ones <- which(colSums(x != 1) == 0)
+  if (length(ones) > 0L) {
+    most <- max(offset)
+    rate <- sum(weights * y + 0.5 / length(y)) /
+      sum(weights * exp(offset - most) + 0 * y)
+    start[[ones[[1L]]]] <- log(rate) - most
+  }
+  start
+}
+
+#' @exportS3Method
+model_response.events_model <- function(model) {
+  events_response(model$design$family)
+}
+
+#' @exportS3Method
+model_labels.events_model <- function(model) {
+  out <- if (has_groups(model)) NextMethod() else fixed_effects_labels(model)
+  out$label[out$variable == "dispersion"] <- "dispersion: 1 / sqrt(size)"
+  out
+}
+
+# ---- Starting values and sweeps ----------------------------------------------
+
+# covariances: of each bar, NULL without groups.
+count_state <- function(model, covariances, dispersion, b) {
+  base <- state_of_bars(model, covariances)
+  list(
+    sweep = 0, factor = base$factor, beta = 1, b = as.double(b), u = base$u,
+    dispersion = as.double(dispersion), counts = numeric(8L)
+  )
+}
+
+#' @exportS3Method
+model_notes.count_model <- function(model, fit, table) {
+  if (model$design$family == "poisson") {
+    dispersion_note(fit, "`family = \"negbinomial\"` has their dispersion.")
+  }
+}
+
+# The standard deviations of the groups and the dispersion are those of the
+# prior, each over or under by a factor of up to 10. The first sweep draws b.
+#' @exportS3Method
+model_start.events_model <- function(model, init) {
+  spread <- exp(stats::runif(1L, -1, 1) * log(10))
+  dispersion <- init$dispersion %||% (model$data$scale * spread)
+  count_state(
+    model, start_bar_covariances(model, init), dispersion,
+    init$coefficients %||% model$data$start
+  )
+}
+
+#' @exportS3Method
+model_sweeps.events_model <- function(model, state, n, control) {
+  with_bases(model, .Call(C_hlm_count_sweeps, model$data, state, n, control))
+}
+
+#' @exportS3Method
+model_check_init.events_model <- function(model, init, where, call) {
+  grouped <- has_groups(model)
+  check_init_names(init, c(
+    if (grouped) "Sigma" else "coefficients",
+    if (model$data$negbinomial == 1) "dispersion"
+  ), where, call)
+  if (!is.null(init$dispersion)) {
+    check_init_scales(init, "dispersion", where, call, c(1e-60, 1e60))
+  }
+  if (grouped) {
+    return(check_bar_covariances(model, init, where, call))
+  }
+  check_init_vector(
+    init, "coefficients", length(model$coefficients), where, call
+  )
+  in_columns_of_c(model, init)
+}
+
+#' @exportS3Method
+model_init_from_state.events_model <- function(model, state) {
+  c(
+    if (has_groups(model)) {
+      list(Sigma = state_covariances(model, state))
+    } else {
+      list(coefficients = with_fixed_of_data(model, state)$b)
+    },
+    list(dispersion = dispersion_of(model, state))
+  )
+}
+
+# Of the fixed effects, and of those of groups.
+#' @exportS3Method
+model_acceptance.events_model <- function(model, state) {
+  blocks <- c("coefficients", if (has_groups(model)) "groups")
+  at <- list(1:4, 5:8)[seq_along(blocks)]
+  memory_table(blocks, lapply(at, function(own) {
+    list(counts = state$counts[own], tuning = 0)
+  }))
+}
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.events_model <- function(model) {
+  data <- model$data
+  root <- chol(matrix(data$precision, data$p))
+  b <- data$mean + backsolve(root, stats::rnorm(data$p))
+  dispersion <- abs(stats::rt(1L, data$df)) * data$scale
+  covariances <- draw_bar_covariances(model, data$bars)
+  state <- count_state(model, covariances, dispersion, b)
+  state$u <- draw_bar_deviations(data$bars, covariances) %||% numeric()
+  state
+}
+
+# NULL for Poisson counts.
+dispersion_of <- function(model, state) {
+  if (model$data$negbinomial == 1) state$dispersion
+}
+
+#' @exportS3Method
+simulate_data.events_model <- function(model, state) {
+  eta <- matrix(state_predictor(model, state), 1L)
+  drop(response_draw(
+    model_response(model), eta, NULL, dispersion_of(model, state)
+  ))
+}
+
+# `data`: the counts, one for each row of the fit's data.
+#' @exportS3Method
+set_data.events_model <- function(model, data, call = rlang::caller_env()) {
+  with_responses(model, data, "count regression", function(frame, ...) {
+    count_model_of(frame, model$design$family, model$prior, model$layout)
+  }, call, function(y) as_events(y, "data", call, Inf))
+}
+
+#' @exportS3Method
+model_quantities.events_model <- function(model, state) {
+  dispersion <- dispersion_of(model, state)
+  state <- with_fixed_of_data(model, state)
+  c(
+    model_effects(model, state), dispersion = dispersion,
+    log_lik = log_lik_of_state(
+      model, eta_of_state(model, state), dispersion
+    )
+  )
+}
+
+# ---- The density -------------------------------------------------------------
+
+#' @exportS3Method
+model_density.count_model <- function(model) {
+  p <- length(model$coefficients)
+  negbinomial <- model$data$negbinomial == 1
+  lower <- c(rep(-Inf, p), if (negbinomial) 0)
+  frame <- model$frame
+  log_lik <- function(x, rows) {
+    rowSums(response_log_lik(
+      model_response(model),
+      linear_predictors(
+        frame$x[rows, , drop = FALSE], x[, seq_len(p), drop = FALSE],
+        frame$offset[rows]
+      ),
+      frame_rows(frame, rows), if (negbinomial) x[, p + 1L]
+    ))
+  }
+  list(
+    columns = c(model$coefficients, if (negbinomial) "dispersion"),
+    spec = list(
+      lower = lower, upper = rep(Inf, length(lower)),
+      map = if (negbinomial) as.integer(is.finite(lower))
+    ),
+    log_joint = function(x) {
+      log_lik(x, which(rows_used(frame))) + count_log_prior(model, x)
+    },
+    log_lik = function(x, i) log_lik(x, which(rows_used(frame))[[i]]),
+    proper = all(is.finite(model$prior$slope_variance))
+  )
+}
+
+count_log_prior <- function(model, x) {
+  data <- model$data
+  p <- length(model$coefficients)
+  quadratic <- prior_precision(as_logistic_prior(model$prior))
+  away <- to_basis(x[, seq_len(p), drop = FALSE], data$basis) -
+    rep(data$mean, each = nrow(x))
+  out <- quadratic$constant -
+    rowSums((away %*% matrix(data$precision, p)) * away) / 2
+  if (data$negbinomial == 1) {
+    out <- out + log(2 / data$scale) +
+      stats::dt(x[, p + 1L] / data$scale, data$df, log = TRUE)
+  }
+  out
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold.events_model <- function(model, held, by) {
+  fold_of_rows(model, held, by, function(rest) {
+    count_model_of(rest, model$design$family, model$prior, model$layout)
+  })
+}
+
+# ---- The prior ---------------------------------------------------------------
+
+#' Prior of a count regression
+#'
+#' The prior of [gibbs_count()]: the coefficients are normal and the standard
+#' deviations of groups half-t, as in [logistic_prior()]; so is the dispersion
+#' of the negative binomial distribution,
+#' \deqn{w \sim \mathrm{N}(m, C), \quad \sqrt{\Sigma_{kk}} \sim
+#'   \mathrm{half}\textrm{-}t_{\nu}(A_k), \quad \tau = 1/\sqrt{r} \sim
+#'   \mathrm{half}\textrm{-}t_{\nu_\tau}(A_\tau).}{
+#'   w ~ N(m, C), sqrt(Sigma_kk) ~ half-t_nu(A_k), tau = 1/sqrt(r) ~
+#'   half-t_nu_tau(A_tau).}
+#'
+#' Fields left `NULL` are completed at the fit from the predictors, never from
+#' the response, and [prior_summary()] shows the values used. Those of the
+#' coefficients and of groups are as in [logistic_prior()], on the scale of the
+#' log of the mean: with the default of a slope the change by one standard
+#' deviation of the predictor has a prior standard deviation of 2.5, a factor of
+#' 12 for the mean. As there, the prior depends on where a predictor has its 0:
+#' with centred predictors the log of the mean at their means is `N(0, 10^2)`.
+#' Where the response is far from 1 for rows with offset 0, such as
+#' counts per million, `intercept_mean` says so.
+#'
+#' The dispersion \eqn{\tau}{tau} is the standard deviation, relative to its
+#' mean, of the gamma variate that multiplies the mean of a Poisson variate to
+#' give a negative binomial one. \eqn{\tau = 0}{tau = 0} is the Poisson
+#' distribution, which a prior with a positive density at 0 does not exclude: a
+#' prior of the size \eqn{r = 1/\tau^2}{r = 1/tau^2} that looks flat does
+#' (Simpson et al. 2017). The half-t is that of standard deviations of groups
+#' (Gelman 2006).
+#'
+#' * `dispersion_df`: 2.
+#' * `dispersion_scale`: 1.
+#'
+#' @inheritParams logistic_prior
+#' @param dispersion_df,dispersion_scale `NULL` or a positive number: degrees of
+#'   freedom and scale of the half-t distribution of
+#'   \eqn{\tau = 1/\sqrt{r}}{tau = 1/sqrt(r)}. Used with
+#'   `family = "negbinomial"`.
+#' @return An object of class `count_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the model matrix at the
+#' fit.
+#' @references
+#' Gelman A (2006). Prior distributions for variance parameters in hierarchical
+#' models. *Bayesian Analysis* 1, 515-534. \doi{10.1214/06-BA117A}
+#'
+#' Simpson D, Rue H, Riebler A, Martins TG, Sorbye SH (2017). Penalising model
+#' component complexity: a principled, practical approach to constructing
+#' priors. *Statistical Science* 32, 1-28. \doi{10.1214/16-STS576}
+#' @seealso [gibbs_count()], [logistic_prior()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
+#' @examples
+#' count_prior()
+#' count_prior(slope_scale = 1, dispersion_scale = 0.5)
+#' @export
+count_prior <- function(slope_variance = NULL, intercept_variance = NULL,
+                        group_df = NULL, group_scale = NULL, slope_mean = NULL,
+                        slope_sd = NULL, slope_scale = NULL,
+                        intercept_mean = NULL, intercept_sd = NULL,
+                        dispersion_df = NULL, dispersion_scale = NULL) {
+  call <- rlang::current_env()
+  coefficients <- check_coefficient_fields(
+    slope_variance, intercept_variance, group_df, group_scale, slope_mean,
+    slope_sd, slope_scale, intercept_mean, intercept_sd, call
+  )
+  structure(
+    c(coefficients, list(
+      dispersion_df = positive_number(dispersion_df, "dispersion_df", call),
+      dispersion_scale = positive_number(
+        dispersion_scale, "dispersion_scale", call
+      )
+    )),
+    class = c("count_prior", "gibbsite_prior")
+  )
+}
+
+# The prior with every field filled in. design: of describe_design(); bars: a
+# list of hlm_design(), NULL without groups.
+complete_count_prior <- function(prior, family, design, bars, call) {
+  prior <- made_prior(prior, count_prior, call)
+  own <- as_logistic_prior(prior)
+  done <- unclass(complete_logistic_prior(own, design, call))
+  if (family == "negbinomial" || length(bars) > 0L) {
+    there <- " with groups or `family = \"negbinomial\"`"
+    check_finite_variances(own, done, there, call)
+  }
+  if (length(bars) > 0L) {
+    check_no_covariances(done, " for a formula with groups", call)
+    done <- complete_group_fields(done, prior, bars, call)
+  }
+  negbinomial <- family == "negbinomial"
+  done["dispersion_df"] <- list(if (negbinomial) prior$dispersion_df %||% 2)
+  done["dispersion_scale"] <-
+    list(if (negbinomial) prior$dispersion_scale %||% 1)
+  structure(
+    c(done, list(family = family)), class = c("count_prior", "gibbsite_prior")
+  )
+}
+
+#' @export
+format.count_prior <- function(x, ...) {
+  check_made(x, needed_fields(count_prior), "count_prior()")
+  mean <- c(
+    poisson = "y_i | w ~ Poisson(exp(x_i'w + o_i)),",
+    negbinomial = "y_i | w, tau ~ NB(mean exp(x_i'w + o_i), size 1 / tau^2),"
+  )[[x$family %||% "poisson"]]
+  lines <- format(as_logistic_prior(x))
+  lines[[1L]] <- sub("^.*,  w ~", paste0(mean, "  w ~"), lines[[1L]])
+  c(
+    lines,
+    if (!identical(x$family, "poisson")) {
+      c("dispersion: tau ~ half-t(df, A)",
+        paste0("  df = ", format_prior_value(x$dispersion_df, "2")),
+        paste0("  A = ", format_prior_value(x$dispersion_scale, "1")))
+    }
+  )
+}

@@ -269,31 +269,9 @@ print_weighing <- function(x) UseMethod("print_weighing")
 #' @exportS3Method
 print_weighing.default <- function(x) invisible()
 
-#' @rdname empirical_distribution
-#' @export
-plot.empirical_distribution <- function(x, type = c("histogram", "cdf",
-                                                    "weights"),
-                                        variables = NULL, ...) {
-  call <- rlang::current_env()
-  check_empirical(x)
-  check_no_more(...)
-  draw_base(chosen_empirical(x, type, variables, call))
-  invisible(x)
-}
-
-#' @rdname empirical_distribution
-#' @exportS3Method ggplot2::autoplot
-autoplot.empirical_distribution <- function(object,
-                                            type = c("histogram", "cdf",
-                                                     "weights"),
-                                            variables = NULL, ...) {
-  call <- rlang::current_env()
-  check_empirical(object)
-  check_no_more(...)
-  draw_ggplot(chosen_empirical(object, type, variables, call))
-}
-
-chosen_empirical <- function(x, type, variables, call) {
+chosen_empirical <- function(x, type = c("histogram", "cdf", "weights"),
+                             variables = NULL, ..., call, arg) {
+  check_empirical(x, arg, call)
   type <- check_choice(
     type, c("histogram", "cdf", "weights"), arg = "type", call = call
   )
@@ -310,6 +288,14 @@ chosen_empirical <- function(x, type, variables, call) {
   }
   picture_empirical(x, type, chosen)
 }
+
+#' @rdname empirical_distribution
+#' @export
+plot.empirical_distribution <- plot_method(chosen_empirical)
+
+#' @rdname empirical_distribution
+#' @exportS3Method ggplot2::autoplot
+autoplot.empirical_distribution <- autoplot_method(chosen_empirical)
 
 picture_empirical <- function(x, type, chosen) {
   colour <- gibbsite_palette(1)

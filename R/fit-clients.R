@@ -31,8 +31,8 @@
 #'   [regression-clients].
 #'
 #' @section Errors: `gibbsite_error_argument` where a fit has no answer.
-#' @seealso [fit-draws] for posterior, [fit-bayesplot] for bayesplot,
-#'   [regression-clients] for packages about regressions, [coda-methods].
+#' @seealso [fit-draws] for posterior, [regression-clients] for packages about
+#'   regressions, [coda-methods].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 100, chains = 2,
 #'                  seed = 1, progress = FALSE)
@@ -340,11 +340,9 @@ model_performance.gibbsite_fit <- function(model, ...) {
 
 # Intervals and diagnostics by the generics of rstantools and bayesplot.
 
-#' Intervals of parameters and of new observations
-#'
+#' @section Intervals of parameters and of new observations:
 #' Central posterior intervals: the draws' quantiles that leave the same
 #' probability on both sides.
-#'
 #' @param object A fit; for `predictive_interval()` of [gibbs_lm()],
 #'   [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [laplace_logistic()],
 #'   [gibbs_bmf()] or [gibbs_pmf()].
@@ -353,28 +351,29 @@ model_performance.gibbsite_fit <- function(model, ...) {
 #' @param variables `NULL` (default: all stored quantities), or names of
 #'   quantities or blocks, as in [summary.gibbsite_fit()]. Components are
 #'   renumbered as there.
+#' @param ... Of `predictive_interval()` and `predictive_error()`: the other
+#'   arguments of the fit's [posterior_predict()], such as `newdata`. Otherwise
+#'   not used.
 #' @param newdata `NULL` for the data of the fit, or new observations with their
 #'   response.
-#' @param ... `posterior_interval()`: not used. Of the others arguments of the
-#'   fit's [posterior_predict()], such as `newdata`.
-#' @return A matrix with two columns. `posterior_interval()`: a row for each
-#'   quantity. `predictive_interval()`: a row for each observation; by the draws
+#' @return `posterior_interval()`, `predictive_interval()`: a matrix with two
+#'   columns, with a row for each quantity or observation; the latter by draws
 #'   of [posterior_predict()], which depend on the state of R's generator.
 #'   Categories have no intervals.
 #'
 #'   [rstantools::predictive_error()]: the observed responses less those of
 #'   [posterior_predict()], draws x observations.
-#' @section Errors: `gibbsite_error_argument`.
 #' @seealso [summary.gibbsite_fit()], and `confint()` on [regression-data].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' posterior_interval(fit, prob = 0.9)
 #' set.seed(1)
 #' predictive_interval(fit, newdata = data.frame(speed = c(5, 10)))
+#' @rdname clients
 #' @name fit-intervals
 NULL
 
-#' @rdname fit-intervals
+#' @rdname clients
 #' @export
 posterior_interval.gibbsite_fit <- function(object, prob = 0.95,
                                             variables = NULL, ...) {
@@ -412,7 +411,7 @@ check_predicting <- function(fit, call) {
   check_fit_of(fit, predicting, "object", call)
 }
 
-#' @rdname fit-intervals
+#' @rdname clients
 #' @export
 predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
   if (has_short_names()) return(with_whole_names())
@@ -424,7 +423,7 @@ predictive_interval.gibbsite_fit <- function(object, prob = 0.95, ...) {
   out
 }
 
-#' @rdname fit-intervals
+#' @rdname clients
 #' @exportS3Method rstantools::predictive_error
 predictive_error.gibbsite_fit <- function(object, newdata = NULL, ...) {
   if (has_short_names()) return(with_whole_names())
@@ -460,33 +459,30 @@ seen_response <- function(fit, newdata, call) {
 
 # ---- bayesplot ---------------------------------------------------------------
 
-#' Convergence of a fit for bayesplot
-#'
+#' @section Convergence of a fit for bayesplot:
 #' Methods for generics of bayesplot: `rhat()` and `neff_ratio()`, for
 #' `mcmc_rhat()` and `mcmc_neff()`, and `log_posterior()`. The quantities are
 #' those on which [convergence()] is judged. They do not depend on the numbering
 #' of components.
-#'
-#' @param object A fit.
-#' @param ... Not used.
 #' @return `rhat()` and `neff_ratio()`: a vector with names; the ratio is the
 #'   bulk effective sample size divided by the number of draws. `NA` for a
 #'   quantity that is constant. `log_posterior()`: a data frame with the columns
 #'   `Chain`, `Iteration` and `Value`, for fits of [mh_sample()], [gibbs_bmf()],
 #'   [gibbs_pmf()] and [gibbs_lda()], which store the log density.
-#' @section Errors: `gibbsite_error_argument`; `log_posterior()` also for a fit
-#'   that does not store the log density.
-#' @seealso [convergence()], [plot.gibbsite_fit()], [clients].
+#' @section Errors: `log_posterior()`: also for a fit that does not store the
+#'   log density.
+#' @seealso [convergence()], [plot.gibbsite_fit()].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' if (requireNamespace("bayesplot", quietly = TRUE)) {
 #'   bayesplot::rhat(fit)
 #'   bayesplot::mcmc_neff(bayesplot::neff_ratio(fit))
 #' }
+#' @rdname clients
 #' @name fit-bayesplot
 NULL
 
-#' @rdname fit-bayesplot
+#' @rdname clients
 #' @exportS3Method bayesplot::rhat
 rhat.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
@@ -494,7 +490,7 @@ rhat.gibbsite_fit <- function(object, ...) {
   stats::setNames(table$rhat, table$variable)
 }
 
-#' @rdname fit-bayesplot
+#' @rdname clients
 #' @exportS3Method bayesplot::neff_ratio
 neff_ratio.gibbsite_fit <- function(object, ...) {
   check_no_more(...)
@@ -503,7 +499,7 @@ neff_ratio.gibbsite_fit <- function(object, ...) {
   stats::setNames(table$ess_bulk / draws, table$variable)
 }
 
-#' @rdname fit-bayesplot
+#' @rdname clients
 #' @exportS3Method bayesplot::log_posterior
 log_posterior.gibbsite_fit <- function(object, ...) {
   check_no_more(...)

@@ -293,7 +293,7 @@ rbind.gibbsite_summary <- function(...) bind_bare(...)
 #' `tidy()` gives one row for each stored quantity, `glance()` one row for the
 #' fit.
 #'
-#' @param x A fit.
+#' @param x A fit; for `augment()` of a regression by formula or matrix.
 #' @param conf.level Number between 0 and 1, default 0.95: the mass of the
 #'   central credible interval from `conf.low` to `conf.high`.
 #' @param conf.int `TRUE` (default), or `FALSE` to leave the interval out.

@@ -565,20 +565,19 @@ find_chain_damage <- function(x, columns, running) {
   NULL
 }
 
-#' Whether two fits are the same to the last bit
-#'
+#' @section Whether two fits are the same to the last bit:
 #' Compares every bit of every draw, the states and random number generators
 #' from which the chains would continue, draws that the fit holds but does not
 #' show yet, the model with its data and prior, and the running arguments. Only
 #' the record of how the fit was run is not compared: the call, elapsed times,
 #' and the numbers of threads and processes, which never change a draw.
-#'
 #' @param a,b Fits made by one of the package's samplers.
-#' @return `TRUE` or `FALSE`.
-#' @section Errors: An error of class `gibbsite_error_argument` when `a` or `b`
-#'   is not a fit; `gibbsite_error_old_hash` when one of them holds no data and
-#'   was saved by an early version of gibbsite, so that it cannot be told
-#'   whether the data are the same.
+#' @return `identical_fit()`: `TRUE` or `FALSE`.
+#' @section Errors: `identical_fit()`: an error of class
+#'   `gibbsite_error_argument` when `a` or `b` is not a fit;
+#'   `gibbsite_error_old_hash` when one of them holds no data and was saved by
+#'   an early version of gibbsite, so that it cannot be told whether the data
+#'   are the same.
 #' @seealso [extend()]
 #' @examples
 #' a <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
@@ -587,6 +586,7 @@ find_chain_damage <- function(x, columns, running) {
 #'                progress = FALSE)
 #' identical_fit(a, b)
 #' identical_fit(a, extend(b, 30, progress = FALSE))
+#' @rdname gibbsite_fit
 #' @export
 identical_fit <- function(a, b) {
   check_needed(a = "a fit", b = "a fit")
@@ -802,21 +802,20 @@ nobs.gibbsite_fit <- function(object, ...) {
   fit_part(object, "model")$nobs
 }
 
-#' The prior of a fit
-#'
+#' @section The prior of a fit:
 #' Returns the complete prior with which the model was fitted: fields that were
 #' left `NULL` hold the values computed from the data.
-#'
 #' @param object A fit.
 #' @param ... Not used.
-#' @return The prior, an object of the kind that the model's prior constructor
-#'   makes; it prints as mathematics.
+#' @return `prior_summary()`: the prior, an object of the kind that the model's
+#'   prior constructor makes; it prints as mathematics.
 #' @seealso [gmm_prior()], [lm_prior()], [hlm_prior()], [logistic_prior()],
 #'   [bmf_prior], [lda_prior()]; [prior_predict()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 50, burnin = 50, chains = 2, seed = 1,
 #'                  progress = FALSE)
 #' prior_summary(fit)
+#' @rdname gibbsite_fit
 #' @export
 prior_summary.gibbsite_fit <- function(object, ...) {
   fit_part(object, "model")$prior

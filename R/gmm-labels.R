@@ -315,28 +315,10 @@ relabel <- function(fit, method = c("pivot", "ordered", "random", "none"),
   )
 }
 
-#' @rdname relabel
-#' @export
-plot.relabelled_draws <- function(x, type = c("trace", "density"),
-                                  variables = NULL, ...) {
-  check_no_more(...)
-  draw_base(picture_relabelled(x, type, variables, "x", rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname relabel
-#' @exportS3Method ggplot2::autoplot
-autoplot.relabelled_draws <- function(object, type = c("trace", "density"),
-                                      variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_relabelled(
-    object, type, variables, "object", rlang::current_env()
-  ))
-}
-
 # R-hats are those of the numbering: they say whether it is the same in all
 # chains.
-picture_relabelled <- function(x, type, variables, arg, call) {
+picture_relabelled <- function(x, type = c("trace", "density"),
+                               variables = NULL, ..., call, arg) {
   if (!coda::is.mcmc.list(x) || length(x) == 0L ||
         !all(vapply(x, is.matrix, NA))) {
     abort_argument(
@@ -358,6 +340,14 @@ picture_relabelled <- function(x, type, variables, arg, call) {
   )
   picture_draws(draws, sets, running, type, call)
 }
+
+#' @rdname relabel
+#' @export
+plot.relabelled_draws <- plot_method(picture_relabelled)
+
+#' @rdname relabel
+#' @exportS3Method ggplot2::autoplot
+autoplot.relabelled_draws <- autoplot_method(picture_relabelled)
 
 #' @exportS3Method
 model_renumbered.gmm_model <- function(model, chains, method, by, call) {
@@ -540,8 +530,8 @@ allocation_probabilities <- function(fit) {
 #' @param x,object The value of `coclustering()`.
 #' @param ... Not used.
 #' @param fit A fit made by [gibbs_gmm()]. `coclustering()` needs `keep = "z"`,
-#'   which is the default with an unknown `k`; `allocation_probabilities()` a
-#'   fixed `k`.
+#'   which is the default with an unknown `k`, and so does `point_clustering()`;
+#'   `allocation_probabilities()` a fixed `k`.
 #' @return `coclustering()`: a symmetric matrix of class `gmm_coclustering` with
 #'   a row and a column for each observation, ones on its diagonal.
 #'
@@ -553,7 +543,7 @@ allocation_probabilities <- function(fit) {
 #'   not show yet.
 #' @section Errors: `gibbsite_error_argument` for other fits, and when the
 #'   allocations were not kept.
-#' @seealso [point_clustering()] for one clustering, [predict.gibbs_gmm()] for
+#' @seealso [predict.gibbs_gmm()] for
 #'   the probabilities of components.
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,

@@ -1,7 +1,6 @@
 # A point estimate of the partition of the observations.
 
-#' A clustering of the observations, from the draws of their partition
-#'
+#' @section A clustering of the observations, from the draws of their partition:
 #' The partition of the observations with the smallest posterior expectation of
 #' a distance from the partitions drawn. It does not depend on the numbering of
 #' components, and its number of clusters is not fixed beforehand.
@@ -21,30 +20,28 @@
 #' starts from one cluster, from the best of the draws, and (up to 2,000
 #' observations) from hierarchical clusterings of [coclustering()]. It has no
 #' randomness; the result may be a local minimum.
-#'
-#' @param fit A fit made by [gibbs_gmm()] with the draws of the allocations: by
-#'   default with an unknown `k`, with `keep = "z"` for a fixed one.
 #' @param loss `"vi"` (default) or `"binder"`.
 #' @param ndraws The number of draws that enter the expectation, spread evenly
 #'   over the chains' draws; `NULL` for all draws, at most 1000.
-#' @return A vector of whole numbers with the observations' names: clusters, 1
-#'   the largest. Its class is `gmm_clustering`, and its attributes are `loss`,
-#'   the name of the distance, and `expected_loss`. `print()` shows the sizes of
-#'   the clusters first; a part of it is an ordinary vector.
-#' @section Errors: `gibbsite_error_argument` when the allocations were not
-#'   kept, and for more draws than there are.
+#' @return `point_clustering()`: a vector of whole numbers with the
+#'   observations' names: clusters, 1 the largest. Its class is
+#'   `gmm_clustering`, and its attributes are `loss`, the name of the distance,
+#'   and `expected_loss`. `print()` shows the sizes of the clusters first; a
+#'   part of it is an ordinary vector.
+#' @section Errors: `point_clustering()`: also for more draws than there are.
 #' @references
 #' Binder DA (1978). Bayesian cluster analysis. *Biometrika* 65, 31-38.
 #' \doi{10.1093/biomet/65.1.31}
 #'
 #' Wade S, Ghahramani Z (2018). Bayesian cluster analysis: point estimation and
 #' credible balls. *Bayesian Analysis* 13, 559-626. \doi{10.1214/17-BA1073}
-#' @seealso [coclustering()], [gmm-unknown], [posterior_k()].
+#' @seealso [gmm-unknown], [posterior_k()].
 #' @examples
 #' fit <- gibbs_gmm(~ . - Species, iris, "unknown", draws = 200, burnin = 200,
 #'   chains = 2, seed = 1
 #' )
 #' table(point_clustering(fit), iris$Species)
+#' @rdname coclustering
 #' @export
 point_clustering <- function(fit, loss = c("vi", "binder"), ndraws = NULL) {
   check_needed(fit = "a fit made by gibbs_gmm()")
@@ -283,24 +280,9 @@ join_clusters <- function(problem, state) {
 
 # ---- Observations that are together ------------------------------------------
 
-#' @rdname coclustering
-#' @export
-plot.gmm_coclustering <- function(x, ...) {
-  check_no_more(...)
-  draw_base(picture_together(x, rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname coclustering
-#' @exportS3Method ggplot2::autoplot
-autoplot.gmm_coclustering <- function(object, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_together(object, rlang::current_env(), "object"))
-}
-
 # The table has a row for each pair: x, y (places in the order of the clusters),
 # share. Of many observations evenly spaced ones are drawn.
-picture_together <- function(x, call, arg = "x", most = 200L) {
+picture_together <- function(x, ..., call, arg) {
   if (!is.matrix(x) || !is.numeric(x) || nrow(x) != ncol(x) || nrow(x) == 0L ||
         anyNA(x) || min(x) < 0 || max(x) > 1) {
     abort_argument("{.arg {arg}} must be the value of {.fn coclustering}.",
@@ -313,7 +295,7 @@ picture_together <- function(x, call, arg = "x", most = 200L) {
   } else {
     1L
   }
-  at <- evenly(n, most)
+  at <- evenly(n, 200)
   order <- order[at]
   table <- data.frame(
     x = rep(at, length(at)), y = rep(at, each = length(at)),
@@ -343,6 +325,14 @@ picture_together <- function(x, call, arg = "x", most = 200L) {
     ), square = TRUE
   )
 }
+
+#' @rdname coclustering
+#' @export
+plot.gmm_coclustering <- plot_method(picture_together)
+
+#' @rdname coclustering
+#' @exportS3Method ggplot2::autoplot
+autoplot.gmm_coclustering <- autoplot_method(picture_together)
 
 #' @export
 print.gmm_coclustering <- function(x, ...) {

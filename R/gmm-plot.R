@@ -1,5 +1,35 @@
 # Pictures of a Gaussian mixture.
 
+picture_gmm <- function(fit, type = NULL, level = 0.95, variables = NULL, ...,
+                        call) {
+  model <- fit_part(fit, "model")
+  if (draws_k(model)) {
+    return(picture_gmm_unknown(fit, type, level, variables, call, ...))
+  }
+  chains <- c("trace", "density")
+  own <- if (is.null(model$data)) chains else "mixture"
+  # names of the data's variables ask for a picture of the data
+  of_data <- is.character(variables) && length(variables) > 0L &&
+    all(variables %in% setdiff(model$variables, names_of_draws(model$columns)))
+  type <- check_plot_types(
+    default_types(type, variables, own, if (of_data) own else chains), call,
+    c("mixture", "labels")
+  )
+  if (identical(type, "labels")) {
+    return(picture_labels(fit, variables, call))
+  }
+  if (!identical(type, "mixture")) {
+    return(picture_chains(fit, type, variables, call, ...))
+  }
+  level <- check_level(level, call = call)
+  shown <- plotted_variables(model, variables, call)
+  if (length(shown) == 1L) {
+    picture_density(fit, shown, level)
+  } else {
+    picture_components(fit, shown, level)
+  }
+}
+
 #' Plot a Gaussian mixture
 #'
 #' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
@@ -50,50 +80,11 @@
 #' plot(fit, type = "trace")
 #' plot(fit, type = "labels")
 #' @export
-plot.gibbs_gmm <- function(x, type = NULL, level = 0.95, variables = NULL,
-                           ...) {
-  if (has_short_names()) return(with_whole_names())
-  call <- rlang::current_env()
-  draw_base(picture_gmm(x, type, level, variables, call, ...), list(...))
-  invisible(x)
-}
+plot.gibbs_gmm <- graphical_method(picture_gmm)
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_gmm <- function(object, type = NULL, level = 0.95,
-                               variables = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_gmm(object, type, level, variables, rlang::current_env()))
-}
-
-picture_gmm <- function(fit, type, level, variables, call, ...) {
-  model <- fit_part(fit, "model")
-  if (draws_k(model)) {
-    return(picture_gmm_unknown(fit, type, level, variables, call, ...))
-  }
-  chains <- c("trace", "density")
-  own <- if (is.null(model$data)) chains else "mixture"
-  # names of the data's variables ask for a picture of the data
-  of_data <- is.character(variables) && length(variables) > 0L &&
-    all(variables %in% setdiff(model$variables, names_of_draws(model$columns)))
-  type <- check_plot_types(
-    default_types(type, variables, own, if (of_data) own else chains), call,
-    c("mixture", "labels")
-  )
-  if (identical(type, "labels")) {
-    return(picture_labels(fit, variables, call))
-  }
-  if (!identical(type, "mixture")) {
-    return(picture_chains(fit, type, variables, call, ...))
-  }
-  level <- check_level(level, call = call)
-  shown <- plotted_variables(model, variables, call)
-  if (length(shown) == 1L) {
-    picture_density(fit, shown, level)
-  } else {
-    picture_components(fit, shown, level)
-  }
-}
+autoplot.gibbs_gmm <- autoplot_method(picture_gmm)
 
 # The numbers of the variables in a picture of the data.
 plotted_variables <- function(model, variables, call) {

@@ -23,17 +23,17 @@
 #'   density.
 #' @param level For `"density"`: a number between 0 and 1, the probability of
 #'   the central interval; default 0.95.
-#' @param ... Not used.
-#' @return For `"cluster"` a vector of whole numbers, for `"prob"` a matrix with
-#'   a row for each observation and a column for each component, for `"density"`
-#'   a data frame with the columns `mean`, `sd`, `lower` and `upper` (per unit
-#'   of volume of the data). Row names are kept. The other observations in
-#'   `newdata` do not change a bit of an observation's result.
+#' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
+#'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
+#' @return `predict()`: for `"cluster"` a vector of whole numbers, for `"prob"`
+#'   a matrix with a row for each observation and a column for each component,
+#'   for `"density"` a data frame with the columns `mean`, `sd`, `lower` and
+#'   `upper` (per unit of volume of the data). Row names are kept. The other
+#'   observations in `newdata` do not change a bit of an observation's result.
 #' @section Errors: `gibbsite_error_argument` for variables that are missing or
 #'   too many, infinite values, and for a fit without its data when `newdata` is
 #'   `NULL`.
-#' @seealso [gmm-unknown] for an unknown `k`, [gmm-checks] for replicated data,
-#'   [point_clustering()].
+#' @seealso [gmm-unknown] for an unknown `k`, [point_clustering()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 500, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
@@ -141,23 +141,18 @@ gmm_newdata <- function(model, newdata, call) {
   x
 }
 
-#' Log-likelihood and replicated data of a Gaussian mixture
-#'
+#' @section Log-likelihood and replicated data of a Gaussian mixture:
 #' `log_lik()` gives \eqn{\log \sum_c \pi_c \mathrm{N}(x_i \mid \mu_c,
 #' \Sigma_c)}{log sum_c pi_c N(x_i | mu_c, Sigma_c)} of each observation under
 #' each draw, with the allocations summed out, as `loo()` and `waic()` need it.
 #' `posterior_predict()` draws new data sets of the fit's size from the mixture,
 #' a set for each draw.
-#'
-#' @param object,x A fit made by [gibbs_gmm()].
-#' @param newdata As in [predict.gibbs_gmm()].
+#' @param x A fit made by [gibbs_gmm()].
 #' @param ndraws `NULL` for all draws (`pp_check()`: for at most 50), or the
 #'   number of draws to use, spread evenly over the chains' draws.
 #' @param nobs For `posterior_predict()`: the number of observations in each
 #'   data set; `NULL` for the rows of the fit's data.
 #' @param variable For `pp_check()`: the variable to show, a name or a number.
-#' @param ... Not used; for `loo()` and `waic()` passed to the loo package, for
-#'   `pp_check()` to [bayesplot::ppc_dens_overlay()].
 #' @return `log_lik()`: a matrix, draws x observations (chain after chain);
 #'   that of the fit's own data leaves out rows without any value, see
 #'   [kfold][kfold.gibbsite_fit], section Observations.
@@ -170,9 +165,9 @@ gmm_newdata <- function(model, newdata, call) {
 #' Compare `loo()` of fits with different `k` by [loo::loo_compare()]:
 #' components that are not needed do not raise the expected log predictive
 #' density. [unknown_k()] makes `k` an unknown of the model instead.
-#' @section Errors: `gibbsite_error_argument` for more draws than there are.
-#' @seealso [predict.gibbs_gmm()] for the predictive density, [kfold()],
-#'   [compare_k()].
+#' @section Errors: `log_lik()`, `posterior_predict()`: for more draws than
+#'   there are.
+#' @seealso [kfold()], [compare_k()].
 #' @examples
 #' fit <- gibbs_gmm(faithful, 2, draws = 200, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
@@ -180,6 +175,7 @@ gmm_newdata <- function(model, newdata, call) {
 #' dim(log_lik(fit))
 #' dim(posterior_predict(fit, ndraws = 10))
 #' loo(fit)
+#' @rdname predict.gibbs_gmm
 #' @name gmm-checks
 #' @export
 log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {
@@ -194,7 +190,7 @@ log_lik.gibbs_gmm <- function(object, newdata = NULL, ndraws = NULL, ...) {
   if (is.null(newdata)) used_columns(out, rows_seen(x)) else out
 }
 
-#' @rdname gmm-checks
+#' @rdname predict.gibbs_gmm
 #' @export
 posterior_predict.gibbs_gmm <- function(object, ndraws = NULL, nobs = NULL,
                                         ...) {
@@ -221,7 +217,7 @@ posterior_predict.gibbs_gmm <- function(object, ndraws = NULL, nobs = NULL,
   if (d == 1L) matrix(out, length(rows), n) else out
 }
 
-#' @rdname gmm-checks
+#' @rdname predict.gibbs_gmm
 #' @rawNamespace S3method(bayesplot::pp_check, gibbs_gmm)
 pp_check.gibbs_gmm <- function(object, ndraws = NULL, variable = 1, ...) {
   if (has_short_names()) return(with_whole_names())

@@ -1,7 +1,6 @@
 # gibbs_gmm() with an unknown number of components: prior and model.
 
-#' An unknown number of components
-#'
+#' @section An unknown number of components:
 #' Given as the argument `k` of [gibbs_gmm()], it makes the number of components
 #' an unknown of the model, with a prior on \eqn{1, \dots, \mathrm{max}}{1, ...,
 #' max} (a mixture of finite mixtures):
@@ -24,7 +23,6 @@
 #' \eqn{k_+}{k+}, the components that hold observations. With dynamic weights
 #' the concentration of each component falls with \eqn{k}. In the prior the gap
 #' between the numbers of components and clusters therefore grows with \eqn{k}.
-#'
 #' @param max The largest number of components, a whole number from 1 to 1000.
 #' @param prior The prior of `k`: `"bnb"` (default), `"uniform"`, `"geometric"`,
 #'   `"poisson"`, or a vector of `max` probabilities of 1, ..., `max`, which are
@@ -32,7 +30,8 @@
 #' @param weights `"dynamic"` (default): \eqn{\gamma = \alpha / k}{gamma =
 #'   alpha / k}. `"static"`: \eqn{\gamma = \alpha}{gamma = alpha}, so that
 #'   `alpha = 1` is uniform over the weights.
-#' @return An object of class `unknown_k`; printing it shows the prior.
+#' @return `unknown_k()`: an object of class `unknown_k`; printing it shows the
+#'   prior.
 #' @section Errors: `gibbsite_error_argument` for a value of the wrong type or
 #'   out of its range.
 #' @references
@@ -49,7 +48,7 @@
 #'   chains = 2, seed = 1
 #' )
 #' posterior_k(fit)
-#' @seealso [posterior_k()], [point_clustering()].
+#' @rdname gmm-unknown
 #' @export
 unknown_k <- function(max = 20, prior = c("bnb", "uniform", "geometric",
                                           "poisson"),

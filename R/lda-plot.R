@@ -1,5 +1,24 @@
 # Pictures of topics.
 
+picture_lda <- function(fit, type = NULL, topics = NULL, n = 10, level = 0.95,
+                        chain = NULL, variables = NULL, ..., call) {
+  own <- c("terms", "prevalence", "map")
+  type <- check_plot_types(default_types(type, variables, "terms"), call, own)
+  if (!type[[1L]] %in% own) {
+    return(picture_chains(fit, type, variables, call))
+  }
+  check_plots_with(variables, type, plot_types, call)
+  n <- check_count(n, call = call)
+  level <- check_level(level, call = call)
+  estimates <- estimate_topics(fit, chain)
+  topics <- check_topics(topics, estimates$share, call)
+  switch(type,
+    terms = picture_terms(estimates, topics, n),
+    prevalence = picture_prevalence(fit, estimates, level, chain),
+    map = picture_map(estimates, call)
+  )
+}
+
 #' Plot a topic model
 #'
 #' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
@@ -35,43 +54,11 @@
 #' plot(fit)
 #' plot(fit, type = "prevalence")
 #' @export
-plot.gibbs_lda <- function(x, type = NULL, topics = NULL, n = 10,
-                           level = 0.95, chain = NULL, variables = NULL, ...) {
-  check_no_more(...)
-  draw_base(picture_lda(
-    x, type, topics, n, level, chain, variables, rlang::current_env()
-  ))
-  invisible(x)
-}
+plot.gibbs_lda <- plot_method(picture_lda)
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbs_lda <- function(object, type = NULL, topics = NULL, n = 10,
-                               level = 0.95, chain = NULL, variables = NULL,
-                               ...) {
-  check_no_more(...)
-  draw_ggplot(picture_lda(
-    object, type, topics, n, level, chain, variables, rlang::current_env()
-  ))
-}
-
-picture_lda <- function(fit, type, topics, n, level, chain, variables, call) {
-  own <- c("terms", "prevalence", "map")
-  type <- check_plot_types(default_types(type, variables, "terms"), call, own)
-  if (!type[[1L]] %in% own) {
-    return(picture_chains(fit, type, variables, call))
-  }
-  check_plots_with(variables, type, plot_types, call)
-  n <- check_count(n, call = call)
-  level <- check_level(level, call = call)
-  estimates <- estimate_topics(fit, chain)
-  topics <- check_topics(topics, estimates$share, call)
-  switch(type,
-    terms = picture_terms(estimates, topics, n),
-    prevalence = picture_prevalence(fit, estimates, level, chain),
-    map = picture_map(estimates, call)
-  )
-}
+autoplot.gibbs_lda <- autoplot_method(picture_lda)
 
 check_topics <- function(topics, share, call, most = 30L) {
   k <- length(share)

@@ -239,18 +239,19 @@ fitted_shares <- function(fit, chains, type, draws, call) {
 #'
 #' @inheritParams topic_estimates
 #' @param newdata Documents that were not part of the fit, in any form that
-#'   [gibbs_lda()] takes.
+#'   [gibbs_lda()] takes; for `log_lik()` `NULL` for those of the fit.
 #' @param method `"completion"` (default) or `"left_to_right"`.
 #' @param ndraws Whole number (default 100): the number of stored draws of
 #'   \eqn{\phi} to use if `keep = "phi"` stored them; otherwise the posterior
-#'   mean of each chain is used.
+#'   mean of each chain is used. For `log_lik()` and `posterior_predict()`: the
+#'   number of draws, spread evenly over the chains' draws, or `NULL` for all.
 #' @param burnin,sweeps Whole numbers: for `"completion"`, the numbers of sweeps
 #'   discarded first and of sweeps kept.
 #' @param particles Whole number: the number of particles of `"left_to_right"`.
-#' @return A data frame of one row: `perplexity`, `se` (its standard error over
-#'   documents), `log_lik` (mean log probability of a token), `tokens` and
-#'   `documents` (that were scored) and `method`. Random numbers come from R's
-#'   generator.
+#' @return `held_out_perplexity()`: a data frame of one row: `perplexity`, `se`
+#'   (its standard error over documents), `log_lik` (mean log probability of a
+#'   token), `tokens` and `documents` (that were scored) and `method`. Random
+#'   numbers come from R's generator.
 #' @section Errors: `gibbsite_error_argument` for invalid counts, and if no
 #'   document can be scored.
 #' @references
@@ -381,8 +382,7 @@ perplexity_row <- function(scored, method) {
   )
 }
 
-#' Log-likelihood and replicated documents of a topic model
-#'
+#' @section Log-likelihood and replicated documents of a topic model:
 #' `log_lik()` gives the log probability of each document's tokens,
 #' \eqn{\sum_i \log \sum_t \theta_{dt} \phi_{t w_i}}{sum_i log sum_t theta_dt
 #' phi_{t w_i}}, under each draw; for new documents \eqn{\theta} is integrated
@@ -391,22 +391,16 @@ perplexity_row <- function(scored, method) {
 #' as they have. To compare numbers of topics, use [held_out_perplexity()] on
 #' documents left out of the fit rather than `loo()`: each document has its own
 #' parameters, so that leaving one out changes its posterior much.
-#'
-#' @param object A fit made by [gibbs_lda()] with `keep = c("theta", "phi")`
-#'   (for new documents `keep = "phi"`).
-#' @param newdata `NULL` for the documents of the fit, or new ones.
-#' @param ndraws `NULL` for all draws, or the number of draws to use, spread
-#'   evenly over the chains' draws.
-#' @param particles Whole number: see [held_out_perplexity()].
+#' @param object For `log_lik()` and `posterior_predict()`: a fit with `keep =
+#'   c("theta", "phi")` (for new documents `keep = "phi"`).
 #' @param ... Not used.
 #' @return `log_lik()`: a matrix, draws x documents; that of the fit's own
 #'   documents leaves out those without words (observations are documents here
 #'   and in `loo()`; [stats::nobs()] is the number of words).
 #'   `posterior_predict()`: a list with a sparse matrix of counts (documents x
 #'   terms) for each draw.
-#' @section Errors: `gibbsite_error_argument` where draws were not stored, for
-#'   more draws than there are, and for a fit without its data.
-#' @seealso [predict.gibbs_lda()], [held_out_perplexity()].
+#' @section Errors: `log_lik()`, `posterior_predict()`: where draws were not
+#'   stored, for more draws than there are, and for a fit without its data.
 #' @examples
 #' corpus <- sim_lda(20, k = 3, terms = 30, tokens = 40)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 50, burnin = 200, chains = 2,
@@ -414,6 +408,7 @@ perplexity_row <- function(scored, method) {
 #' )
 #' dim(log_lik(fit))
 #' posterior_predict(fit, ndraws = 1)[[1]][1:3, 1:6]
+#' @rdname held_out_perplexity
 #' @name lda-checks
 #' @export
 log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
@@ -448,7 +443,7 @@ log_lik.gibbs_lda <- function(object, newdata = NULL, ndraws = NULL,
   if (is.null(newdata)) used_columns(out, diff(tokens$start) > 0) else out
 }
 
-#' @rdname lda-checks
+#' @rdname held_out_perplexity
 #' @export
 posterior_predict.gibbs_lda <- function(object, ndraws = NULL, ...) {
   call <- rlang::current_env()

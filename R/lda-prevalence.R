@@ -221,22 +221,7 @@ print.topic_prevalence <- function(x, ...) {
 #' @export
 as.data.frame.topic_prevalence <- function(x, ...) bare_frame(x)
 
-#' @rdname topic_prevalence
-#' @export
-plot.topic_prevalence <- function(x, terms = NULL, ...) {
-  check_no_more(...)
-  draw_base(picture_effects(x, terms, rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname topic_prevalence
-#' @exportS3Method ggplot2::autoplot
-autoplot.topic_prevalence <- function(object, terms = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_effects(object, terms, rlang::current_env()))
-}
-
-picture_effects <- function(x, terms, call) {
+picture_effects <- function(x, terms = NULL, ..., call) {
   check_made(x, prevalence_columns, "topic_prevalence()", "x", call)
   known <- unique(x$term)
   if (is.null(terms)) {
@@ -278,3 +263,11 @@ picture_effects <- function(x, terms, call) {
   out$x$free <- needs_own_scales(shown)
   out
 }
+
+#' @rdname topic_prevalence
+#' @export
+plot.topic_prevalence <- plot_method(picture_effects)
+
+#' @rdname topic_prevalence
+#' @exportS3Method ggplot2::autoplot
+autoplot.topic_prevalence <- autoplot_method(picture_effects)

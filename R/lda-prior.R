@@ -27,8 +27,8 @@
 #'   eta_tw}, so that the topics differ in what they are about: each row is a
 #'   topic, and its name is the topic's. Columns with names are matched to the
 #'   terms of the documents; every term needs a column, and columns of other
-#'   terms are left out. Or [seeded_topics()], which makes such a matrix from
-#'   words for some topics.
+#'   terms are left out. Or `seeded_topics()`, which makes such a matrix from
+#'   words for some topics; its own `eta` is the concentration of all terms.
 #' @param lower,upper Finite numbers, `0 <= lower < upper`: the bounds.
 #' @param shape,rate Finite positive numbers.
 #' @return `lda_prior()`: an object of class `lda_prior`; printing it shows the
@@ -49,7 +49,7 @@
 #'
 #' Wallach HM, Mimno D, McCallum A (2009). Rethinking LDA: why priors matter.
 #' *Advances in Neural Information Processing Systems* 22.
-#' @seealso [seeded_topics()], [gibbs_lda()].
+#' @seealso [gibbs_lda()].
 #' @examples
 #' lda_prior()
 #' lda_prior(alpha = gamma_prior(1, 10), eta = 0.01)
@@ -261,8 +261,7 @@ check_numbers_of <- function(value, n, arg, what, call) {
 
 # Topics with words of their own: seeded_topics().
 
-#' Topics seeded with words
-#'
+#' @section Topics seeded with words:
 #' Makes the concentrations of [lda_prior()] from words that some topics are
 #' about: `lda_prior(eta = seeded_topics(...))`. The terms of the seeded topic
 #' \eqn{t} have \deqn{\eta_{tw} = \mathtt{eta} + \mathtt{weight}\, n / (k s_t)
@@ -277,16 +276,14 @@ check_numbers_of <- function(value, n, arg, what, call) {
 #' Topics beyond the seeded ones have \eqn{\eta_{tw} = \mathtt{eta}}{eta_tw =
 #' eta} for all terms; they are named `"topic 3"` and so on, and take up what no
 #' seeded topic is about.
-#'
 #' @param seeds A named list with a character vector for each seeded topic: its
 #'   words. The names are those of the topics. A word with `*` at its end stands
 #'   for all terms that begin so. A word may be a seed of several topics.
 #' @param weight A positive number (default 0.03): the prior counts of the seeds
 #'   of a topic together, relative to the \eqn{n / k} tokens of a topic.
-#' @param eta A positive number (default 0.1): the concentration of all terms.
-#' @return An object of class `seeded_topics`, for [lda_prior()].
+#' @return `seeded_topics()`: an object of class `seeded_topics`.
 #' @section Errors:
-#' `gibbsite_error_argument` for seeds without names, names that occur twice,
+#' `seeded_topics()`: for seeds without names, names that occur twice,
 #' words that are missing and text that is not valid (`gibbsite_error_text`); at
 #' the fit, for fewer topics than seeds, and for a topic none of whose words are
 #' terms of the documents. Other words that are not terms are left out, with a
@@ -312,6 +309,7 @@ check_numbers_of <- function(value, n, arg, what, call) {
 #' )
 #' top_terms(fit, 3)
 #' predict(fit, type = "class")
+#' @rdname lda_prior
 #' @export
 seeded_topics <- function(seeds, weight = 0.03, eta = 0.1) {
   check_needed(seeds = "a named list of words")

@@ -75,7 +75,8 @@ match_topics <- function(fit, topics = chain_topics(fit)) {
 #' @param fit A fit made by [gibbs_lda()].
 #' @param chain `NULL` (default): the average of all chains. Or the number of
 #'   one chain.
-#' @param n Whole number, at least 1 (default 10): how many terms.
+#' @param n Whole number, default 10: how many terms; at least 1, for
+#'   `coherence()` 2.
 #' @param by What the terms of a topic are ordered by, with \eqn{p_w = \sum_t
 #'   s_t \phi_{tw}}{p_w = sum_t s_t phi_tw}, where \eqn{s_t} is the topic's
 #'   share of all tokens:
@@ -403,8 +404,7 @@ alpha_of_draw <- function(model, draws, s) {
   if ("alpha" %in% model$columns) draws[[s, "alpha"]] else model$prior$alpha
 }
 
-#' Coherence of topics
-#'
+#' @section Coherence of topics:
 #' Measures how often the top terms of a topic occur in the same documents. A
 #' topic whose terms occur together is easier to name.
 #'
@@ -419,15 +419,12 @@ alpha_of_draw <- function(model, draws, s) {
 #'   \frac{p(v, w)}{p(v) p(w)} / (-\log p(v, w))}{log(p(v, w) / (p(v) p(w))) /
 #'   (-log p(v, w))} with \eqn{p = D(\cdot) / D}{p = D(.) / D}, between -1
 #'   (never together) and 1 (always).
-#'
-#' @inheritParams topic_estimates
-#' @param n Whole number, at least 2 (default 10): how many top terms.
 #' @param x `NULL` for the documents of the fit, or other documents in which to
 #'   count the terms.
-#' @return A data frame with the columns `topic`, `umass`, `npmi` and `terms`.
-#'   Higher values mean a more coherent topic.
-#' @section Errors: As for [topic_estimates()]; a fit without its data needs
-#'   `x`.
+#' @return `coherence()`: a data frame with the columns `topic`, `umass`, `npmi`
+#'   and `terms`. Higher values mean a more coherent topic.
+#' @section Errors: `coherence()`: also for a fit without its data, if there is
+#'   no `x`.
 #' @references
 #' Mimno D, Wallach H, Talley E, Leenders M, McCallum A (2011). Optimizing
 #' semantic coherence in topic models. *EMNLP*, 262-272.
@@ -437,13 +434,14 @@ alpha_of_draw <- function(model, draws, s) {
 #'
 #' Lau JH, Newman D, Baldwin T (2014). Machine reading tea leaves. *EACL*,
 #' 530-539. \doi{10.3115/v1/E14-1056}
-#' @seealso [top_terms()], [topic_distances()], [held_out_perplexity()].
+#' @seealso [held_out_perplexity()].
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
 #' fit <- gibbs_lda(corpus$x, 3, draws = 100, burnin = 200, chains = 2,
 #'   seed = 1, progress = FALSE
 #' )
 #' coherence(fit, 5)
+#' @rdname topic_estimates
 #' @export
 coherence <- function(fit, n = 10, x = NULL, chain = NULL) {
   check_needed(fit = "a fit made by gibbs_lda()")
@@ -518,8 +516,7 @@ ldavis_data <- function(fit, chain = NULL) {
   )
 }
 
-#' Names for topics
-#'
+#' @section Names for topics:
 #' Gives the topics of a fit names. Tables, predictions and pictures then show
 #' the names: [top_terms()], [topic_estimates()], [predict.gibbs_lda()],
 #' [topic_prevalence()], `summary()`, `tidy()` and `plot()`. The draws and their
@@ -528,15 +525,13 @@ ldavis_data <- function(fit, chain = NULL) {
 #' A fit keeps the numbers of its topics when it is continued ([extend()]), and
 #' so its names. [combine_fits()] gives the chains common numbers; the names are
 #' those of the first fit's topics.
-#'
-#' @param fit A fit made by [gibbs_lda()].
 #' @param names A character vector with the numbers of topics as its names, such
 #'   as `c("1" = "sport", "4" = "trade")`: other topics keep the names they
 #'   have. Or a name for each topic, in their order. `NULL` removes all names
 #'   that this function gave.
-#' @return The fit with the names.
-#' @section Errors: `gibbsite_error_argument` for a topic that is not there and
-#'   for a name that is missing, empty or that of two topics.
+#' @return `name_topics()`: the fit with the names.
+#' @section Errors: `name_topics()`: `gibbsite_error_argument` for a topic that
+#'   is not there and for a name that is missing, empty or that of two topics.
 #' @seealso [seeded_topics()], whose topics have names from the beginning.
 #' @examples
 #' corpus <- sim_lda(50, k = 3, terms = 40, tokens = 60)
@@ -545,6 +540,7 @@ ldavis_data <- function(fit, chain = NULL) {
 #' )
 #' fit <- name_topics(fit, c("1" = "sport", "3" = "trade"))
 #' top_terms(fit, 5)
+#' @rdname topic_estimates
 #' @export
 name_topics <- function(fit, names) {
   check_needed(
@@ -740,4 +736,109 @@ tidy.gibbs_lda <- function(x, matrix = NULL, conf.level = 0.95, chain = NULL,
     named_topics(names, topic), estimate = as.vector(mean),
     std.error = as.vector(sd)
   )
+}
+
+# ---- The numbers of topics ---------------------------------------------------
+
+# The numbers of topics. Under a prior that is the same for all of them they are
+# exchangeable: each chain numbers them in its own way, and a fit renumbers them
+# to agree (R/run-pool.R).
+
+# Within a chain the sampler numbers a topic as at the first kept draw
+# (src/core/lda/lda.h); here the chains are made to agree.
+#
+# Chains agree where a token has the same topic in both. The orders maximise the
+# number of such tokens over all pairs of chains, at the first kept draw of each
+# (allocations as in Papastamoulis & Iliopoulos 2010,
+# doi:10.1198/jcgs.2010.09008, between chains): one chain after another is
+# assigned to the rest (Hungarian algorithm) until none changes. Then the topics
+# are put in decreasing order of their tokens. Only topics with the same
+# prior are renumbered: others keep their numbers.
+#' @exportS3Method
+model_orders.lda_model <- function(model, states) {
+  k <- model$k
+  if (!is_numbered(model)) {
+    return(NULL)
+  }
+  group <- topic_groups(model)
+  same_group <- outer(group, group, `==`)
+  # of tokens, at the first kept draw of each chain
+  topics <- lapply(states, function(state) lda_unpack(state$pivot))
+  chains <- seq_along(topics)
+  # shared[[b]][[a]], a < b: tokens by their topics in the chains a and b
+  shared <- lapply(chains, function(b) {
+    lapply(seq_len(b - 1L), function(a) {
+      table_of_pairs(topics[[a]], topics[[b]], k)
+    })
+  })
+  orders <- rep(list(seq_len(k)), length(chains))
+  assign_chain <- function(b, others) {
+    votes <- Reduce(`+`, lapply(others, function(a) {
+      both <- if (a < b) shared[[b]][[a]] else t(shared[[a]][[b]])
+      both[orders[[a]], , drop = FALSE]
+    }))
+    # topics of different groups are never exchanged
+    votes <- votes + (sum(votes) + 1) * same_group
+    as.integer(clue::solve_LSAP(votes, maximum = TRUE))
+  }
+  for (b in chains[-1L]) {
+    orders[[b]] <- assign_chain(b, seq_len(b - 1L))
+  }
+  if (length(chains) > 2L) {
+    # every change increases the number of tokens, so that this ends
+    for (round in 1:100) {
+      before <- orders
+      for (b in chains) orders[[b]] <- assign_chain(b, setdiff(chains, b))
+      if (identical(orders, before)) break
+    }
+  }
+  # chains that start at topics of an earlier fit have its numbers
+  if (identical(model$numbers, "start")) {
+    return(orders)
+  }
+  sizes <- Reduce(`+`, lapply(chains, function(b) {
+    tabulate(topics[[b]], k)[orders[[b]]]
+  }))
+  # the largest topic of a group gets the first number of that group
+  places <- seq_len(k)
+  for (own in split(seq_len(k), group)) {
+    places[own] <- own[order(-sizes[own])]
+  }
+  lapply(orders, function(order) order[places])
+}
+
+table_of_pairs <- function(a, b, k) {
+  matrix(tabulate(a + k * (b - 1L), k * k), k)
+}
+
+#' @exportS3Method
+model_reordered.lda_model <- function(model, draws, order) {
+  out <- draws[, lda_columns_in(model, order), drop = FALSE]
+  dimnames(out) <- dimnames(draws)
+  z <- startsWith(model$columns, "z[")
+  if (any(z)) {
+    out[, z] <- order(order)[draws[, z]]
+  }
+  out
+}
+
+# The columns of the topics order[1], order[2], ...
+lda_columns_in <- function(model, order) {
+  columns <- seq_along(model$columns)
+  block <- function(name) which(startsWith(model$columns, paste0(name, "[")))
+  for (name in c("size", "label")) columns[block(name)] <- block(name)[order]
+  # theta: documents fastest; phi: topics fastest
+  theta <- block("theta")
+  columns[theta] <- matrix(theta, ncol = model$k)[, order]
+  phi <- block("phi")
+  columns[phi] <- matrix(phi, nrow = model$k)[order, ]
+  columns
+}
+
+# Chains x topics: the number of each topic in a chain's state.
+topic_orders <- function(fit) {
+  k <- fit_part(fit, "model")$k
+  do.call(rbind, lapply(fit_part(fit, "chains"), function(chain) {
+    chain$order %||% seq_len(k)
+  }))
 }

@@ -13,7 +13,7 @@ loo_compare.gibbsite_fit <- function(x, ...) {
   loo::loo_compare(lapply(fits, loo))
 }
 
-#' @rdname gmm-checks
+#' @rdname predict.gibbs_gmm
 #' @export
 loo.gibbsite_fit <- function(x, ...) {
   call <- rlang::current_env()
@@ -81,7 +81,7 @@ warn_pareto <- function(loo, model, draws, name, call) {
   )
 }
 
-#' @rdname gmm-checks
+#' @rdname predict.gibbs_gmm
 #' @export
 waic.gibbsite_fit <- function(x, ...) {
   check_passed_to_loo(..., known = character())
@@ -124,8 +124,7 @@ relative_efficiency <- function(fit, log_lik) {
   loo::relative_eff(exp(sweep(log_lik, 2L, largest)), chain_id = chain)
 }
 
-#' Better leave-one-out estimates for influential observations
-#'
+#' @section Better leave-one-out estimates for influential observations:
 #' [loo::loo_moment_match()] moves the draws for observations for which the
 #' importance weights of [loo()][loo::loo] are too variable (a large Pareto k),
 #' until the weights are better, with the joint density of the model (Paananen
@@ -137,24 +136,22 @@ relative_efficiency <- function(fit, log_lik) {
 #' [gibbs_count()] without groups, and of [laplace_logistic()]. Draws of the
 #' latter without `correct = "importance"` are those of an approximation, and so
 #' are the results.
-#'
-#' @param x A fit that holds its data.
 #' @param loo The result of `loo(x)`.
-#' @param ... Arguments of [loo::loo_moment_match()], such as `k_threshold`.
-#' @return An object of class `c("psis_loo", "loo")`, as `loo` with the rows of
-#'   the observations that were moved.
-#' @section Errors: `gibbsite_error_argument` for other fits, and for a `loo` of
-#'   another fit; `gibbsite_error_no_data` for a fit without its data.
+#' @return `loo_moment_match()`: an object of class `c("psis_loo", "loo")`, as
+#'   `loo` with the rows of the observations that were moved.
+#' @section Errors: `loo_moment_match()`: `gibbsite_error_argument` for a `loo`
+#'   of another fit; `gibbsite_error_no_data` for a fit without its data.
 #' @references
 #' Paananen T, Piironen J, Bürkner PC, Vehtari A (2021). Implicitly adaptive
 #' importance sampling. *Statistics and Computing* 31, 16.
 #' \doi{10.1007/s11222-020-09982-2}
-#' @seealso [kfold()], which fits again; `log_lik()` on [regression-draws] and
+#' @seealso `log_lik()` on [regression-draws] and
 #'   [gmm-checks].
 #' @examples
 #' fit <- gibbs_lm(dist ~ speed, cars, draws = 500, seed = 1, progress = FALSE)
 #' suppressWarnings(first <- loo(fit))
 #' loo::loo_moment_match(fit, first, k_threshold = 0.3)
+#' @rdname kfold.gibbsite_fit
 #' @name loo_moment_match
 #' @exportS3Method loo::loo_moment_match
 loo_moment_match.gibbsite_fit <- function(x, loo, ...) {
@@ -291,11 +288,12 @@ check_loo_of <- function(loo, log_lik, call) {
 #' @param x A fit of a regression ([gibbs_lm()], [gibbs_hlm()],
 #'   [gibbs_logistic()], [laplace_logistic()], [gibbs_count()],
 #'   [gibbs_ordinal()], [gibbs_categorical()]) or of [gibbs_gmm()] that holds
-#'   its data.
+#'   its data. A section below names those for `loo_moment_match()`.
 #' @param K Whole number, 2 or more (default 10): how many folds, of sizes as
 #'   equal as possible, drawn at random. As many as there are observations is
 #'   leave-one-out.
-#' @param ... Not used.
+#' @param ... For `loo_moment_match()` arguments of [loo::loo_moment_match()],
+#'   such as `k_threshold`; otherwise not used.
 #' @param folds `NULL`, or the fold of each element: a vector or a factor with
 #'   at least two values, such as the groups of the observations. `K` is then
 #'   not used.
@@ -305,7 +303,7 @@ check_loo_of <- function(loo, log_lik, call) {
 #'   with its deviations integrated out. So are those of groups of other factors
 #'   that only the fold has, such as the classes of a school.
 #' @param cores,seed,progress As in [running].
-#' @return An object of class `c("kfold", "loo")`, for
+#' @return `kfold()`: an object of class `c("kfold", "loo")`, for
 #'   [loo::loo_compare()]. `pointwise` has a row for each element, with the
 #'   columns `elpd_kfold`, `p_kfold` and `kfoldic`; `estimates` their sums with
 #'   standard errors. The attribute `folds` is the fold of each element.

@@ -447,7 +447,7 @@ as.matrix.markov_chain <- function(x, ...) {
 
 # ---- Which states reach each other -------------------------------------------
 
-#' Classes, periods and reversibility of a Markov chain
+#' Classes, periods, stationarity and reversibility of a Markov chain
 #'
 #' Two states communicate if each can be reached from the other. A class of
 #' communicating states is closed if no step leaves it. A chain is irreducible

@@ -830,28 +830,8 @@ simulate.fit_markov_chain <- function(object, nsim = 1, seed = NULL, n = 100,
   }, call)
 }
 
-#' @rdname fit_markov_chain
-#' @export
-plot.fit_markov_chain <- function(x, type = "transitions", variables = NULL,
-                                  level = 0.95, ...) {
-  check_no_more(...)
-  draw_base(picture_transitions(
-    x, type, variables, level, rlang::current_env()
-  ))
-  invisible(x)
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.fit_markov_chain <- function(object, type = "transitions",
-                                      variables = NULL, level = 0.95, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_transitions(
-    object, type, variables, level, rlang::current_env()
-  ))
-}
-
-picture_transitions <- function(fit, type, variables, level, call) {
+picture_transitions <- function(fit, type = "transitions", variables = NULL,
+                                level = 0.95, ..., call) {
   own <- c("transitions", "stationary")
   type <- check_plot_types(type %||% own[[1L]], call, own)
   level <- check_level(level, call = call)
@@ -890,3 +870,11 @@ picture_transitions <- function(fit, type, variables, level, call) {
     xlab = "probability", note = note
   ))
 }
+
+#' @rdname fit_markov_chain
+#' @export
+plot.fit_markov_chain <- plot_method(picture_transitions)
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.fit_markov_chain <- autoplot_method(picture_transitions)

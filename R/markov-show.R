@@ -114,32 +114,8 @@ print.state_after <- function(x, digits = 3, ...) {
   invisible(x)
 }
 
-#' @rdname markov_chain
-#' @export
-plot.state_after <- function(x, ...) {
-  check_no_more(...)
-  draw_base(picture_states(x, "x", rlang::current_env()))
-  invisible(x)
-}
-
-#' @rdname autoplot
-#' @exportS3Method ggplot2::autoplot
-autoplot.state_after <- function(object, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_states(object, "object", rlang::current_env()))
-}
-
-check_state_after <- function(x, arg, call) {
-  size <- dim(x)
-  whole <- is.numeric(x) && length(size) %in% 2:3 &&
-    length(attr(x, "times")) == size[[1L]] &&
-    is.numeric(attr(x, "times")) && length(dimnames(x)) == length(size) &&
-    inherits(attr(x, "chain"), "markov_chain")
-  if (!whole) check_made(list(), "times", "state_after()", arg, call)
-}
-
 # A panel for each state at the beginning, if there is no initial distribution.
-picture_states <- function(x, arg, call) {
+picture_states <- function(x, ..., call, arg) {
   check_state_after(x, arg, call)
   chain <- check_chain(attr(x, "chain"), call, arg, homogeneous = FALSE)
   times <- attr(x, "times")
@@ -193,6 +169,23 @@ picture_states <- function(x, arg, call) {
       data.frame(panel = from, title = paste("from", from))
     }
   )
+}
+
+#' @rdname markov_chain
+#' @export
+plot.state_after <- plot_method(picture_states)
+
+#' @rdname autoplot
+#' @exportS3Method ggplot2::autoplot
+autoplot.state_after <- autoplot_method(picture_states)
+
+check_state_after <- function(x, arg, call) {
+  size <- dim(x)
+  whole <- is.numeric(x) && length(size) %in% 2:3 &&
+    length(attr(x, "times")) == size[[1L]] &&
+    is.numeric(attr(x, "times")) && length(dimnames(x)) == length(size) &&
+    inherits(attr(x, "chain"), "markov_chain")
+  if (!whole) check_made(list(), "times", "state_after()", arg, call)
 }
 
 draw_chain_matrix <- function(p, ...) {

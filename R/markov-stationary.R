@@ -1,21 +1,18 @@
 # Finite Markov chains: stationary distributions, and the chains of samplers.
 
-#' Stationary distributions of a Markov chain
-#'
+#' @section Stationary distributions of a Markov chain:
 #' A distribution \eqn{\pi}{pi} is stationary if \eqn{\pi P = \pi}{pi P = pi}.
 #' Each closed class of states has exactly one on its own states. All others are
 #' mixtures of these. They are computed by the elimination of Grassmann, Taksar
 #' and Heyman (1985), which subtracts nothing: each probability is right to
 #' nearly all digits (O'Cinneide 1993), also where parts of the chain are hardly
 #' connected. States are eliminated in blocks by R's BLAS.
-#'
-#' @param chain A chain, see [markov_chain()].
-#' @return Of a chain with one closed class, as every irreducible chain has: the
-#'   probabilities of the states, with their names. Of a chain with several: a
-#'   matrix with a row for each of them, in the order of
-#'   [communicating_classes()].
-#' @section Errors: `gibbsite_error_argument`; `gibbsite_error_numeric` if a
-#'   number is too small for double precision.
+#' @return `stationary()`: of a chain with one closed class, as every
+#'   irreducible chain has, the probabilities of the states, with their names.
+#'   Of a chain with several: a matrix with a row for each of them, in the order
+#'   of [communicating_classes()].
+#' @section Errors: `stationary()`: `gibbsite_error_numeric` if a number is too
+#'   small for double precision.
 #' @references
 #' Grassmann WK, Taksar MI, Heyman DP (1985). Regenerative analysis and steady
 #' state distributions for Markov chains. *Operations Research* 33, 1107-1116.
@@ -34,6 +31,7 @@
 #'   c(0, 0, 0, 1)
 #' )
 #' stationary(markov_chain(gambler, paste("euro", 0:3)))
+#' @rdname markov-structure
 #' @export
 stationary <- function(chain) {
   chain <- check_chain(chain, rlang::current_env())

@@ -196,7 +196,7 @@ paths_in_time <- function(chain, n, nsim, start, call) {
 
 # ---- How long it takes -------------------------------------------------------
 
-#' Mixing and hitting times of a Markov chain
+#' Mixing, hitting and autocorrelation times of a Markov chain
 #'
 #' `mixing_time()` is the smallest number of steps after which the distribution
 #' of the state is near to the stationary one from every beginning: the smallest
@@ -566,8 +566,7 @@ absorption_probabilities <- function(chain) {
 
 # ---- Autocorrelation times ---------------------------------------------------
 
-#' Integrated autocorrelation times
-#'
+#' @section Integrated autocorrelation times:
 #' The time \eqn{\tau = 1 + 2 \sum_{k \ge 1} \rho_k}{tau = 1 + 2 sum_k rho_k},
 #' with \eqn{\rho_k}{rho_k} the autocorrelation at lag \eqn{k} of a function
 #' \eqn{f} of the state, is how many draws of a chain are worth one independent
@@ -578,20 +577,18 @@ absorption_probabilities <- function(chain) {
 #' may be below 1, where neighbouring draws are negatively correlated. Of draws
 #' it is estimated by their number over the effective sample size of the mean,
 #' [posterior::ess_mean()].
-#'
 #' @param x A chain, see [markov_chain()], with one closed class; a fit; draws
 #'   of the coda or the posterior package; or a vector, or a matrix with a draw
 #'   in each row, as one chain.
 #' @param f Of a chain: a number for each state, in their order or with their
 #'   names; `NULL` (default): the indicator of each state.
-#' @return A number, or one for each state or quantity, with their names; `NA`
-#'   where `f` or the draws are constant.
-#' @section Errors: `gibbsite_error_argument`.
+#' @return `autocorrelation_time()`: a number, or one for each state or
+#'   quantity, with their names; `NA` where `f` or the draws are constant.
 #' @references
 #' Sokal A (1997). Monte Carlo methods in statistical mechanics: foundations and
 #' new algorithms. In *Functional Integration*, 131-192.
 #' \doi{10.1007/978-1-4899-0319-8_6}
-#' @seealso [mixing_time()], `spectral_gap()` on [metropolis_matrix()],
+#' @seealso `spectral_gap()` on [metropolis_matrix()],
 #'   [convergence()].
 #' @examples
 #' walk <- markov_chain(
@@ -600,6 +597,7 @@ absorption_probabilities <- function(chain) {
 #' autocorrelation_time(walk, 1:3)
 #' path <- simulate(walk, n = 5000, seed = 1)$sim_1
 #' autocorrelation_time(as.integer(path))
+#' @rdname mixing_time
 #' @export
 autocorrelation_time <- function(x, f = NULL) {
   call <- rlang::current_env()

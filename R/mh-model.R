@@ -400,8 +400,7 @@ model_trace.mh_model <- function(model, fit, arg, call) {
 
 # ---- Acceptance rates and traces ---------------------------------------------
 
-#' Acceptance rates
-#'
+#' @section Acceptance rates:
 #' The share of proposals that were accepted, by chain and block, during burn-in
 #' and after it. The best rates are about 0.44 in one dimension and 0.234 in
 #' many dimensions for a random walk, and 0.574 for a Langevin proposal. A much
@@ -414,22 +413,19 @@ model_trace.mh_model <- function(model, fit, arg, call) {
 #' and the scale are those at temperature 1 (the coldest). [delayed_rejection()]
 #' has a row for the block, whose rate is the share of steps that moved, and a
 #' row for each of its two tries.
-#'
-#' @param fit A fit made by [mh_sample()] or [gibbs_sample()], or of another
-#'   model with Metropolis-Hastings steps. Of a Gibbs sampler with some of them
-#'   only their blocks are listed.
-#' @return A data frame with a row for each chain and block and the columns
+#' @return `acceptance()`: a data frame with a row for each chain and block and
+#'   the columns
 #'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
 #'   `burnin_rate`, and `scale` (the scale factor that an adaptive proposal has
 #'   reached, or the step of [langevin()], [nuts()] and [hmc()]; 1 for other
 #'   proposals). The rate is NA if there were no steps. The
 #'   attribute `nan` holds the number of NaNs that were treated as zero density,
 #'   by chain.
-#' @section Errors: `gibbsite_error_argument` when `fit` is not such a fit.
 #' @seealso [coda::rejectionRate()] counts draws that repeat the one before.
 #' @examples
 #' fit <- mh_sample(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
 #' acceptance(fit)
+#' @rdname mh_trace
 #' @export
 acceptance <- function(fit) {
   call <- rlang::current_env()
@@ -514,7 +510,9 @@ memory_rows <- function(name, memory) {
 #'
 #' @param fit A fit made by [mh_sample()] with `debug = TRUE`, or by
 #'   [gibbs_sample()]; or a list of such fits, whose names are the titles of the
-#'   panels.
+#'   panels. For `acceptance()` a fit made by [mh_sample()] or [gibbs_sample()],
+#'   or of another model with Metropolis-Hastings steps: of a Gibbs sampler with
+#'   some of them only their blocks are listed.
 #' @param x,object The steps: the value of `mh_trace()`.
 #' @param steps Whole number, or `NULL` (default, all): how many steps to draw.
 #' @param chain Whole numbers: the chains, a panel each. `NULL` (default): the

@@ -1,31 +1,9 @@
 # The picture of the steps of a run, for teaching.
 
-#' @rdname mh_trace
-#' @export
-plot.mh_trace <- function(x, steps = NULL, chain = NULL, variables = NULL,
-                          log_density = NULL, xlim = NULL, ylim = NULL, ...) {
-  check_no_more(...)
-  draw_base(picture_steps(
-    x, steps, chain, variables, log_density, xlim, ylim, rlang::current_env()
-  ))
-  invisible(x)
-}
-
-#' @rdname mh_trace
-#' @exportS3Method ggplot2::autoplot
-autoplot.mh_trace <- function(object, steps = NULL, chain = NULL,
-                              variables = NULL, log_density = NULL,
-                              xlim = NULL, ylim = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_steps(
-    object, steps, chain, variables, log_density, xlim, ylim,
-    rlang::current_env(), "object"
-  ))
-}
-
 # The table has a row for each point of the paths: x, y, panel.
-picture_steps <- function(x, steps, chain, variables, log_density, xlim, ylim,
-                          call, arg = "x") {
+picture_steps <- function(x, steps = NULL, chain = NULL, variables = NULL,
+                          log_density = NULL, xlim = NULL, ylim = NULL, ...,
+                          call, arg) {
   check_trace(x, call, arg)
   chain <- check_chains_drawn(chain, x, call)
   traces <- x[chain]
@@ -72,6 +50,14 @@ picture_steps <- function(x, steps, chain, variables, log_density, xlim, ylim,
     }
   )
 }
+
+#' @rdname mh_trace
+#' @export
+plot.mh_trace <- plot_method(picture_steps)
+
+#' @rdname mh_trace
+#' @exportS3Method ggplot2::autoplot
+autoplot.mh_trace <- autoplot_method(picture_steps)
 
 axis_names <- function(variables) {
   if (length(variables) == 1L) c("step", variables) else variables

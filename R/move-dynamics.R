@@ -61,7 +61,7 @@ transition_names <- c(
   "energy__"
 )
 
-#' @rdname fit-bayesplot
+#' @rdname clients
 #' @param pars `NULL` (default: all), or names of diagnostics: `accept_stat__`,
 #'   `stepsize__`, `treedepth__`, `n_leapfrog__`, `divergent__`, `energy__`.
 #' @param block Whole number (default 1): with several blocks that [nuts()] or

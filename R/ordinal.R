@@ -134,3 +134,394 @@ gibbs_ordinal <- function(formula, data, prior = ordinal_prior(),
   )
   run_chains(ordinal_model(frame, prior, call), running, user_call, call)
 }
+
+# ---- The model ---------------------------------------------------------------
+
+# The model behind gibbs_ordinal(): its fields, states and starting values, with
+# groups or without. src/core/hlm/hlm_latent.h and hlm_ordinal.h have the
+# mathematics.
+
+# ---- Frames ------------------------------------------------------------------
+
+# The frame of a formula, with `bars` if it has any. The thresholds take the
+# place of the intercept, which the design does not have. user_call: that of
+# gibbs_ordinal().
+ordinal_frame <- function(formula, data, user_call, action, contrasts, env,
+                          call) {
+  frame <- frame_with_bars(
+    formula, data, user_call, "gibbs_ordinal", as_ordered, action, contrasts,
+    env, call
+  )
+  check_has_intercept(frame$fixed_terms %||% frame$terms, call)
+  frame$x <- without_intercept(frame$x)
+  frame
+}
+
+check_has_intercept <- function(terms, call) {
+  if (attr(terms, "intercept") == 0L) {
+    abort_argument(
+      c("`formula` cannot be without an intercept: the thresholds stand in its
+         place.",
+        i = "Leave {.code 0} or {.code -1} out."),
+      call = call, class = "formula"
+    )
+  }
+}
+
+# ---- The model ---------------------------------------------------------------
+
+ordinal_model <- function(frame, prior, call) {
+  used <- rows_used(frame)
+  check_any_used(used, call)
+  check_categories(frame, call)
+  check_ordinal_weights(frame, call)
+  columns <- colnames(frame$x) %||% character()
+  layout <- bars_layout(frame, length(columns) + 1, call)
+  check_none_taken(
+    grep("^log_lik$|^(theta|u)\\[", columns, value = TRUE), call
+  )
+  found <- fixed_design(frame, columns, as.double(used), call)
+  prior <- complete_ordinal_prior(prior, found, layout, call)
+  model <- ordinal_model_of(frame, prior, layout)
+  if (length(layout) > 1L) say_aliased(model)
+  model
+}
+
+check_ordinal_weights <- function(frame, call) {
+  weights <- frame$weights
+  if (is.null(weights)) {
+    return(invisible())
+  }
+  abort_elements(
+    weights != round(weights), weights, "weights",
+    "whole numbers of observations", call
+  )
+  if (sum(weights) > most_trials) {
+    abort_argument(
+      "`weights` must be {digits(most_trials)} at most together, not
+       {digits(sum(weights))}: each observation is a latent variable.",
+      call = call, class = "size"
+    )
+  }
+}
+
+ordinal_model_of <- function(frame, prior, layout) {
+  count <- length(frame$response$levels)
+  bars_model(
+    frame, layout, "ordinal_model", "ordered_model", "gibbs_ordinal",
+    "Ordered probit regression", indexed("theta", seq_len(count - 1L)),
+    ordinal_data(frame, prior, layout), prior, paste(count, "categories")
+  )
+}
+
+# What C reads, as core/hlm/hlm_latent.h and hlm_ordinal.h describe: the columns
+# less their means, and a last one of ones.
+ordinal_data <- function(frame, prior, layout) {
+  rows <- which(rows_used(frame))
+  n <- length(rows)
+  x <- unname(in_basis(frame$x[rows, , drop = FALSE], prior$basis))
+  x <- cbind(x - rep(prior$centre, each = n), rep(1, n), deparse.level = 0)
+  thresholds <- length(frame$response$levels) - 1
+  common <- bar_fixed_effects(
+    c(prior_means(prior), 0),
+    c(1 / prior$slope_variance, thresholds / prior$threshold_sd^2)
+  )
+  bars <- latent_bars(frame, layout, rows, prior, common)
+  nesting <- nestings(frame, layout)
+  weights <- row_weights(frame)[rows]
+  data <- list(
+    count = as.double(length(bars)), p = common$p, n = as.double(n),
+    bars = bars, fixed = as.double(t(x)),
+    offset = as.double(frame$offset[rows]), constant = 0,
+    nesting = nesting,
+    response = list(
+      type = "ordinal", levels = thresholds + 1, sd = prior$threshold_sd,
+      code = as.double(frame$y[rows]),
+      weight = as.double(weights),
+      mean = unname(prior$centre)
+    )
+  )
+  data$basis <- prior$basis
+  data$joint <- joint_draw(
+    frame, layout, rows, x, common$precision, weights, nesting
+  )
+  data
+}
+
+#' @exportS3Method
+model_response.ordered_model <- function(model) {
+  ordered_response(model_design(model)$response$levels)
+}
+
+#' @exportS3Method
+model_labels.ordered_model <- function(model) {
+  out <- if (has_groups(model)) NextMethod() else fixed_effects_labels(model)
+  levels <- model_response(model)$levels
+  out$label[threshold_columns(model)] <- paste(
+    "threshold between", levels[-length(levels)], "and", levels[-1L]
+  )
+  out
+}
+
+threshold_columns <- function(model) {
+  levels <- model_response(model)$levels
+  match(indexed("theta", seq_along(levels[-1L])), model$columns)
+}
+
+# ---- Starting values and sweeps ----------------------------------------------
+
+# The state has the thresholds at the predictors' means, and 0 for the
+# coefficient of the last column. thresholds: those of the fit; NULL: theirs.
+ordinal_state <- function(model, covariances, b, thresholds, u = NULL) {
+  base <- state_of_bars(model, covariances, u)
+  list(
+    sweep = 0, factor = base$factor, beta = 1, b = c(as.double(b), 0),
+    u = base$u,
+    theta = as.double(thresholds) - sum(model$data$response$mean * b)
+  )
+}
+
+# The coefficients begin near 0, the thresholds around those of the shares of
+# the categories, the standard deviations of the groups at those of the prior,
+# each over or under by a factor of up to 10.
+#' @exportS3Method
+model_start.ordered_model <- function(model, init) {
+  data <- model$data
+  p <- length(model$coefficients)
+  x <- matrix(data$fixed, data$p)[seq_len(p), , drop = FALSE]
+  b <- init$coefficients %||% start_coefficients(x)
+  wide <- stats::runif(1L, 0.5, 2)
+  thresholds <- init$thresholds %||% (
+    wide * share_thresholds(data$response) + sum(data$response$mean * b)
+  )
+  ordinal_state(model, start_bar_covariances(model, init), b, thresholds)
+}
+
+# Phi^-1 of the shares up to each category.
+share_thresholds <- function(response) {
+  counts <- tapply(
+    response$weight, factor(response$code, seq_len(response$levels)), sum,
+    default = 0
+  ) + 0.5
+  stats::qnorm(unname(cumsum(counts))[-response$levels] / sum(counts))
+}
+
+#' @exportS3Method
+model_sweeps.ordered_model <- function(model, state, n, control) {
+  with_bases(model, .Call(C_hlm_latent_sweeps, model$data, state, n, control))
+}
+
+#' @exportS3Method
+model_check_init.ordered_model <- function(model, init, where, call) {
+  check_init_names(
+    init, c("coefficients", "thresholds", if (has_groups(model)) "Sigma"),
+    where, call
+  )
+  check_init_vector(
+    init, "coefficients", length(model$coefficients), where, call
+  )
+  check_init_vector(
+    init, "thresholds", model$data$response$levels - 1L, where, call
+  )
+  if (any(diff(init$thresholds) <= 0)) {
+    abort_argument("`{where}$thresholds` must increase.", call = call)
+  }
+  init <- in_columns_of_c(model, init)
+  if (has_groups(model)) check_bar_covariances(model, init, where, call) else
+    init
+}
+
+#' @exportS3Method
+model_init_from_state.ordered_model <- function(model, state) {
+  list(
+    coefficients = with_fixed_of_data(model, own_state(state))$b,
+    thresholds = own_thresholds(model, state),
+    Sigma = if (has_groups(model)) state_covariances(model, state)
+  )
+}
+
+# The state without the coefficient of the last column.
+own_state <- function(state) {
+  state$b <- state$b[-length(state$b)]
+  state
+}
+
+own_thresholds <- function(model, state) {
+  state$theta + sum(model$data$response$mean * own_state(state)$b)
+}
+
+# ---- The joint distribution --------------------------------------------------
+
+#' @exportS3Method
+draw_prior.ordered_model <- function(model) {
+  data <- model$data
+  own <- data$bars[[1L]]
+  at <- seq_along(model$coefficients)
+  b <- own$mean[at] + stats::rnorm(length(at)) / sqrt(own$precision[at])
+  covariances <- draw_bar_covariances(model, data$bars)
+  thresholds <- sort(stats::rnorm(data$response$levels - 1)) * data$response$sd
+  ordinal_state(
+    model, covariances, b, thresholds + sum(data$response$mean * b),
+    draw_bar_deviations(data$bars, covariances)
+  )
+}
+
+ordinal_eta <- function(model, state) {
+  state_predictor(model, own_state(state))
+}
+
+#' @exportS3Method
+simulate_data.ordered_model <- function(model, state) {
+  eta <- matrix(ordinal_eta(model, state), 1L)
+  drop(response_draw(
+    model_response(model), eta, NULL, matrix(own_thresholds(model, state), 1L)
+  ))
+}
+
+# `data`: the codes of the categories, or these, one for each row of the fit's
+# data.
+#' @exportS3Method
+set_data.ordered_model <- function(model, data, call = rlang::caller_env()) {
+  what <- "regression of ordered categories"
+  with_responses(model, data, what, function(frame, ...) {
+    ordinal_model_of(frame, model$prior, model$layout)
+  }, call, function(y) {
+    observed_response(
+      model_response(model), y, list(name = "data"), NULL, call
+    )
+  })
+}
+
+#' @exportS3Method
+model_quantities.ordered_model <- function(model, state) {
+  thresholds <- own_thresholds(model, state)
+  c(
+    model_effects(model, with_fixed_of_data(model, own_state(state))),
+    stats::setNames(thresholds, indexed("theta", seq_along(thresholds))),
+    log_lik = log_lik_of_state(
+      model, ordinal_eta(model, state), matrix(thresholds, 1L)
+    )
+  )
+}
+
+# ---- Cross-validation --------------------------------------------------------
+
+#' @exportS3Method
+model_fold.ordered_model <- function(model, held, by) {
+  fold_of_rows(model, held, by, function(rest) {
+    ordinal_model_of(rest, model$prior, model$layout)
+  })
+}
+
+# ---- Rows to predict ---------------------------------------------------------
+
+#' @exportS3Method
+predictor_rows.ordered_model <- function(model, at, call) {
+  rows <- NextMethod()
+  rows$x <- without_intercept(rows$x)
+  rows
+}
+
+# ---- The prior ---------------------------------------------------------------
+
+#' Prior of a regression of ordered categories
+#'
+#' The prior of [gibbs_ordinal()]: the coefficients are normal and the standard
+#' deviations of groups half-t, as in [logistic_prior()]. The thresholds
+#' \eqn{\theta}{theta}, at the predictors' means \eqn{\bar x}{xbar}, are ordered
+#' normal variates,
+#' \deqn{w \sim \mathrm{N}(m, C), \quad \sqrt{\Sigma_{kk}} \sim
+#'   \mathrm{half}\textrm{-}t_{\nu}(A_k), \quad p(\theta \mid w) = (K - 1)!
+#'   \prod_{k=1}^{K-1} \mathrm{N}(\theta_k - \bar x^\top w \mid 0, s^2)
+#'   \quad \mathrm{for} \quad \theta_1 < \ldots < \theta_{K-1}.}{
+#'   w ~ N(m, C), sqrt(Sigma_kk) ~ half-t_nu(A_k),
+#'   p(theta | w) = (K - 1)! prod_k N(theta_k - xbar'w | 0, s^2)
+#'   for theta_1 < ... < theta_(K-1).}
+#'
+#' Fields left `NULL` are completed at the fit from the predictors, never from
+#' the response, and [prior_summary()] shows the values used. Those of the
+#' coefficients and of groups are as in [logistic_prior()], in units of the
+#' standard deviation of the latent response. The prior of the thresholds is
+#' that of [gibbs_bmf()] with `link = "ordinal"`; with \eqn{s} = 5 a threshold
+#' may be far beyond all responses.
+#'
+#' * `threshold_sd`: \eqn{s} = 5.
+#'
+#' @param slope_variance,slope_mean,slope_sd,slope_scale As in
+#'   [logistic_prior()]; variances must be finite.
+#' @param group_df,group_scale As in [logistic_prior()].
+#' @param threshold_sd `NULL` or a positive number: \eqn{s}, the prior standard
+#'   deviation of a threshold at the predictors' means.
+#' @return An object of class `ordinal_prior`; printing it shows the model.
+#' @section Errors:
+#' A value of the wrong type or out of its range is an error of class
+#' `gibbsite_error_argument`; lengths are compared with the model matrix at the
+#' fit.
+#' @seealso [gibbs_ordinal()], [logistic_prior()],
+#'   [prior_summary()][prior_summary.gibbsite_fit].
+#' @examples
+#' ordinal_prior()
+#' ordinal_prior(slope_scale = 1, threshold_sd = 3)
+#' @export
+ordinal_prior <- function(slope_variance = NULL, group_df = NULL,
+                          group_scale = NULL, slope_mean = NULL,
+                          slope_sd = NULL, slope_scale = NULL,
+                          threshold_sd = NULL) {
+  call <- rlang::current_env()
+  coefficients <- of_call(logistic_prior(
+    slope_variance, group_df = group_df, group_scale = group_scale,
+    slope_mean = slope_mean, slope_sd = slope_sd, slope_scale = slope_scale
+  ), call)
+  structure(
+    c(unclass(coefficients), list(
+      threshold_sd = check_number(
+        threshold_sd, lower = 0, lower_open = TRUE, upper = 1e50,
+        null_ok = TRUE, arg = "threshold_sd", call = call
+      )
+    )),
+    class = c("ordinal_prior", "gibbsite_prior")
+  )
+}
+
+# The prior with every field filled in. design: of describe_design(); bars: a
+# list of hlm_design(), NULL without groups. centre: where the thresholds have
+# their prior.
+complete_ordinal_prior <- function(prior, design, bars, call) {
+  prior <- made_prior(prior, ordinal_prior, call)
+  for (field in c("slope_mean", "slope_sd", "slope_scale", "slope_variance")) {
+    if ("(Intercept)" %in% names(prior[[field]])) {
+      abort_argument(
+        c("`{field}` of `prior` is for slopes: the model has no intercept.",
+          i = "The thresholds stand in its place: {.arg threshold_sd}."),
+        call = call
+      )
+    }
+  }
+  done <- unclass(
+    complete_latent_prior(as_logistic_prior(prior), design, bars, call)
+  )
+  structure(
+    c(done, list(
+      threshold_sd = prior$threshold_sd %||% 5,
+      centre = stats::setNames(as.double(design$mean), design$columns)
+    )),
+    class = c("ordinal_prior", "gibbsite_prior")
+  )
+}
+
+#' @export
+format.ordinal_prior <- function(x, ...) {
+  check_made(x, needed_fields(ordinal_prior), "ordinal_prior()")
+  lines <- format(as_logistic_prior(x))
+  lines[[1L]] <- sub(
+    "^.*,  w ~", "P(y_i <= k) = Phi(theta_k - x_i'w - o_i),  w ~", lines[[1L]]
+  )
+  c(
+    lines[!grepl("^  intercept_", lines)],
+    paste(
+      "thresholds, at the predictors' means: theta_k ~ N(0, s^2), in",
+      "increasing order"
+    ),
+    paste0("  s = ", format_prior_value(x$threshold_sd, "5"))
+  )
+}

@@ -287,25 +287,19 @@ with_responses <- function(model, data, what, remake, call,
 
 # ---- Data with predictions, and simulated responses --------------------------
 
-#' Observations with their predictions
-#'
+#' @section Observations with their predictions:
 #' `augment()` adds the expected response of each row, its uncertainty and its
 #' residual to the data.
-#'
-#' @param x A fit of a regression by formula or matrix.
 #' @param data `NULL` (default) for the model frame, or the data frame that the
 #'   fit was made with, row for row.
-#' @param newdata `NULL`, or new observations.
-#' @param conf.level Number between 0 and 1, default 0.95: the posterior
-#'   probability of the interval.
+#' @param newdata `NULL`, or new observations of a regression.
 #' @param offset,re_formula,allow_new_levels As in
 #'   [predict.gibbsite_regression()].
-#' @param ... Not used.
-#' @return The data frame with the added columns `.fitted` (the expected
-#'   response, or the probability of success), `.sd`, `.lower` and `.upper`, and
-#'   for the fit's own data `.resid` (for binomial responses and counts deviance
-#'   residuals) and with t errors `.weight`, near 0 for outliers: see
-#'   [gibbs_lm()].
+#' @return `augment()`: the data frame with the added columns `.fitted` (the
+#'   expected response, or the probability of success), `.sd`, `.lower` and
+#'   `.upper`, and for the fit's own data `.resid` (for binomial responses and
+#'   counts deviance residuals) and with t errors `.weight`, near 0 for
+#'   outliers: see [gibbs_lm()].
 #' @section Errors: `gibbsite_error_argument` when `data` has another number of
 #'   rows than the data of the fit, and the errors of
 #'   [predict.gibbsite_regression()].
@@ -315,6 +309,7 @@ with_responses <- function(model, data, what, remake, call,
 #' fit <- laplace_logistic(am ~ wt, mtcars, seed = 1)
 #' head(augment(fit))
 #' head(augment(gibbs_lm(mpg ~ wt, mtcars, seed = 1)))
+#' @rdname tidy.gibbsite_fit
 #' @export
 augment.gibbsite_regression <- function(x, data = NULL, newdata = NULL,
                                         conf.level = 0.95, ...,

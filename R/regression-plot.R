@@ -1,5 +1,53 @@
 # Plots of a regression.
 
+picture_regression <- function(fit, type = NULL, variable = NULL, level = 0.95,
+                               variables = NULL, groups = NULL,
+                               per = c("sd", "unit"), term = NULL, ..., call) {
+  model <- fit_part(fit, "model")
+  own <- regression_plots(model)
+  type <- check_plot_types(
+    default_types(type, variables, default_regression_plot(fit)), call, own
+  )
+  of_groups <- intersect(c("groups", "shrinkage"), c("groups", own))
+  check_plots_with(variable, type, "response", call)
+  check_plots_with(groups, type, "calibration", call)
+  check_plots_with(term, type, of_groups, call)
+  check_plots_with(
+    variables, type,
+    c(intersect(c("coefficients", "odds"), own), plot_types), call
+  )
+  per <- check_choice(per, c("sd", "unit"), call = call)
+  level <- check_level(level, call = call)
+  if (is_target_picture(model, type)) {
+    return(picture_target(fit, variables, call))
+  }
+  if (!type[[1L]] %in% own) {
+    return(picture_chains(fit, type, variables, call, ...))
+  }
+  if (type %in% of_groups) {
+    bar <- group_terms(model)
+    terms <- if (is.null(term)) {
+      utils::head(bar, 4L)
+    } else {
+      check_group_term(term, bar, call)
+    }
+  }
+  switch(type,
+    coefficients = ,
+    odds = picture_intervals(coefficients_shown(
+      fit, variables, level, per, call, type == "odds"
+    )),
+    response = if (has_categories(model_response(model))) {
+      picture_categories(fit, variable, level, call)
+    } else {
+      picture_response(fit, variable, level, call)
+    },
+    calibration = picture_calibration(fit, level, groups, call),
+    groups = picture_groups(fit, terms, level),
+    shrinkage = picture_shrinkage(fit, terms, call)
+  )
+}
+
 #' Plot a regression
 #'
 #' `ggplot2::autoplot()` draws the same picture as a ggplot, see [autoplot].
@@ -101,77 +149,11 @@
 #' plot(fit, term = "Time")
 #' plot(fit, type = "shrinkage", term = "Time")
 #' @export
-plot.gibbsite_regression <- function(x, type = NULL, variable = NULL,
-                                     level = 0.95, variables = NULL,
-                                     groups = NULL, per = c("sd", "unit"),
-                                     term = NULL, ...) {
-  if (has_short_names()) return(with_whole_names())
-  draw_base(picture_regression(
-    x, type, variable, level, variables, groups, per, term,
-    rlang::current_env(), ...
-  ), list(...))
-  invisible(x)
-}
+plot.gibbsite_regression <- graphical_method(picture_regression)
 
 #' @rdname autoplot
 #' @exportS3Method ggplot2::autoplot
-autoplot.gibbsite_regression <- function(object, type = NULL, variable = NULL,
-                                         level = 0.95, variables = NULL,
-                                         groups = NULL, per = c("sd", "unit"),
-                                         term = NULL, ...) {
-  check_no_more(...)
-  draw_ggplot(picture_regression(
-    object, type, variable, level, variables, groups, per, term,
-    rlang::current_env()
-  ))
-}
-
-picture_regression <- function(fit, type, variable, level, variables, groups,
-                               per, term, call, ...) {
-  model <- fit_part(fit, "model")
-  own <- regression_plots(model)
-  type <- check_plot_types(
-    default_types(type, variables, default_regression_plot(fit)), call, own
-  )
-  of_groups <- intersect(c("groups", "shrinkage"), c("groups", own))
-  check_plots_with(variable, type, "response", call)
-  check_plots_with(groups, type, "calibration", call)
-  check_plots_with(term, type, of_groups, call)
-  check_plots_with(
-    variables, type,
-    c(intersect(c("coefficients", "odds"), own), plot_types), call
-  )
-  per <- check_choice(per, c("sd", "unit"), call = call)
-  level <- check_level(level, call = call)
-  if (is_target_picture(model, type)) {
-    return(picture_target(fit, variables, call))
-  }
-  if (!type[[1L]] %in% own) {
-    return(picture_chains(fit, type, variables, call, ...))
-  }
-  if (type %in% of_groups) {
-    bar <- group_terms(model)
-    terms <- if (is.null(term)) {
-      utils::head(bar, 4L)
-    } else {
-      check_group_term(term, bar, call)
-    }
-  }
-  switch(type,
-    coefficients = ,
-    odds = picture_intervals(coefficients_shown(
-      fit, variables, level, per, call, type == "odds"
-    )),
-    response = if (has_categories(model_response(model))) {
-      picture_categories(fit, variable, level, call)
-    } else {
-      picture_response(fit, variable, level, call)
-    },
-    calibration = picture_calibration(fit, level, groups, call),
-    groups = picture_groups(fit, terms, level),
-    shrinkage = picture_shrinkage(fit, terms, call)
-  )
-}
+autoplot.gibbsite_regression <- autoplot_method(picture_regression)
 
 # A variable has no coefficients by groups, but a curve of the response.
 check_group_term <- function(term, bar, call) {

@@ -453,25 +453,9 @@ print.rejection_sample <- function(x, ...) {
 
 # ---- The picture of rejection sampling ---------------------------------------
 
-#' @rdname sample_rejection
-#' @export
-plot.rejection_sample <- function(x, ...) {
-  check_rejection(x, "x")
-  check_no_more(...)
-  draw_base(picture_rejection(x))
-  invisible(x)
-}
-
-#' @rdname sample_rejection
-#' @exportS3Method ggplot2::autoplot
-autoplot.rejection_sample <- function(object, ...) {
-  check_rejection(object, "object")
-  check_no_more(...)
-  draw_ggplot(picture_rejection(object))
-}
-
 # The table has a row for each proposal that is drawn: x, y, accepted.
-picture_rejection <- function(x, most = 2000L) {
+picture_rejection <- function(x, ..., call, arg) {
+  check_rejection(x, arg, call)
   kept <- attr(x, "proposals", exact = TRUE)
   if (is.null(kept)) {
     points <- named_points(unclassed_sample(x))
@@ -498,11 +482,11 @@ picture_rejection <- function(x, most = 2000L) {
       kept[, 2L],
     accepted = accepted, row.names = NULL
   )
-  shown <- which(inside)[evenly(sum(inside), most)]
+  shown <- which(inside)[evenly(sum(inside), 2000)]
   points <- points[shown, ]
   curves <- if (one) {
     along <- which(inside)[order(kept[inside, 1L])]
-    along <- along[evenly(length(along), most)]
+    along <- along[evenly(length(along), 2000)]
     lapply(c(target = "log_target", envelope = "log_envelope"), function(name) {
       data.frame(x = kept[along, 1L], y = height(name)[along])
     })
@@ -524,6 +508,14 @@ picture_rejection <- function(x, most = 2000L) {
     note = rejection_words(x, nrow(kept), length(shown), sum(!inside))
   )
 }
+
+#' @rdname sample_rejection
+#' @export
+plot.rejection_sample <- plot_method(picture_rejection)
+
+#' @rdname sample_rejection
+#' @exportS3Method ggplot2::autoplot
+autoplot.rejection_sample <- autoplot_method(picture_rejection)
 
 # Of all proposals, or where they reach much further than those accepted, around
 # these.

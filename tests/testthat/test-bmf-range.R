@@ -229,7 +229,7 @@ test_that("the picture of coverage takes whole ratings as rounded", {
     made[-held, ], rank = 2, range = c(1, 5), predict_at = made[held, ],
     draws = 100, burnin = 100, chains = 1, seed = 1, progress = FALSE
   ))
-  table <- picture_bmf(fit, "coverage", NULL, NULL, NULL)$table
+  table <- picture_bmf(fit, "coverage", call = NULL)$table
   expect_lt(max(abs(table$inside - table$level) / table$error), 1.7)
   # ratings at the ends are many: taken as they are they would show fewer
   kept <- kept_factors(fit)

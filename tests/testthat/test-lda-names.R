@@ -113,12 +113,12 @@ test_that("prevalence is the regression of the shares", {
   expect_s3_class(as.data.frame(table), "data.frame", exact = TRUE)
   # panels have words, and one axis for shares of the levels
   levels <- topic_prevalence(fit, ~ 0 + party, d)
-  picture <- picture_effects(levels, NULL, environment())
+  picture <- picture_effects(levels, call = environment())
   expect_identical(picture$panels$title, c("party: l", "party: r"))
   expect_false(picture$x$free)
   d$year <- 1000 * d$year
   table <- topic_prevalence(fit, ~ party + year, d)
-  expect_true(picture_effects(table, NULL, environment())$x$free)
+  expect_true(picture_effects(table, call = environment())$x$free)
 })
 
 test_that("documents are found by their names", {
