@@ -20,12 +20,12 @@ CHECK_OPTIONS ?=
 C_SOURCES = src/*.[ch] src/core/*/*.[ch] tests/c/*.[ch]
 
 # $(call install_into,LIBRARY): a clean source package, built and installed, so
-# that no object file is left among the sources
+# that no object file is left among the sources; two processes compile
 install_into = mkdir -p check/source \
   && (cd check/source && R CMD build --no-build-vignettes --no-manual ../.. \
     >build.log 2>&1 || { cat build.log >&2; exit 1; }) \
-  && (R CMD INSTALL --library="$(1)" check/source/gibbsite_$(VERSION).tar.gz \
-    >check/source/install.log 2>&1 \
+  && (MAKE="make -j2" R CMD INSTALL --library="$(1)" \
+    check/source/gibbsite_$(VERSION).tar.gz >check/source/install.log 2>&1 \
     || { cat check/source/install.log >&2; exit 1; })
 
 .PHONY: help
@@ -48,10 +48,20 @@ demo: install ## fit, check and draw a Gaussian mixture of faithful
 
 # ---- test --------------------------------------------------------------------
 
+# what a library is installed from: the sources, R, and a person's own settings
+# of compilers
+installed_from = { R --version; \
+  find DESCRIPTION NAMESPACE NEWS.md R inst man src vignettes -type f \
+    ! -name '*.o' ! -name '*.so' | LC_ALL=C sort | xargs cksum; \
+  cat "$${R_MAKEVARS_USER:-$$HOME/.R/Makevars}" 2>/dev/null; } | cksum
+
+# installed again only if something of that has changed
 .PHONY: library
 library:
 	@mkdir -p "$(LIBRARY)"
-	@$(call install_into,$(LIBRARY))
+	@from=$$($(installed_from)); stamp="$(LIBRARY)/gibbsite/installed-from"; \
+	test "$$from" = "$$(cat "$$stamp" 2>/dev/null)" || \
+	  { $(call install_into,$(LIBRARY)) && echo "$$from" >"$$stamp"; }
 
 .PHONY: test
 test: ## run the tests of the installed package (FILTER=regexp for some files)

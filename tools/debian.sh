@@ -335,8 +335,11 @@ take_step() {
     compile_by gcc && [ $by_clang -eq 0 ]
     ;;
   exact) run_exact ;;
-  # its tests are a part of those of the step test
-  check) in_sources make check CHECK_OPTIONS="${tested:+--no-tests}" ;;
+  # its tests are a part of those of the step test, and to build the package
+  # runs its vignettes
+  check)
+    in_sources make check CHECK_OPTIONS="--no-vignettes${tested:+ --no-tests}"
+    ;;
   *) in_sources make "$1" ${FILTER:+FILTER="$FILTER"} ;;
   esac
 }

@@ -80,7 +80,9 @@ fit("gmm_4", gibbs_gmm(iris[1:4], 3, covariance = "shared", seed = 1))
 fit("unknown", gibbs_gmm(faithful$waiting, "unknown", draws = 500, seed = 1))
 fit("unknown_2", short(gibbs_gmm, faithful, "unknown"))
 fit("numbers", compare_k(
-  lapply(1:3, function(k) gibbs_gmm(faithful, k, draws = 500, seed = 1)),
+  lapply(1:3, function(k) {
+    gibbs_gmm(faithful$waiting, k, draws = 500, seed = 1)
+  }),
   seed = 1
 ))
 fit("gmm_6", short(gibbs_gmm, six, 3))

@@ -50,6 +50,17 @@ conditions_of <- function(call, envir) {
   found
 }
 
+# cli puts an error into words when it is signalled, and again when a test asks
+# for them; the last words are kept instead, since cli takes long.
+last_told <- new.env()
+registerS3method("conditionMessage", "gibbsite_error", function(c) {
+  if (!identical(c, last_told$condition)) {
+    last_told$words <- NextMethod()
+    last_told$condition <- c
+  }
+  last_told$words
+})
+
 kind_of <- function(condition) {
   intersect(c("error", "warning", "message"), class(condition))[[1]]
 }
