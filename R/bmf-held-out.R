@@ -377,11 +377,11 @@ interval_scores <- function(value, lower, upper, level) {
 # gibbs_bmf() or gibbs_pmf().
 
 #' @section How high held-out items stand among the recommendations:
-#' Ranks, for each user of `held_out`, all items that the user does not have in
-#' the data of the fit, by the posterior mean of the rating (count), and says
-#' how high the held-out items stand that the user likes. Recommendations are
-#' judged by the order of items alone; [held_out()] judges the predictions of
-#' ratings.
+#' `rank_measures()` ranks, for each user of `held_out`, all items that the user
+#' does not have in the data of the fit, by the posterior mean of the rating
+#' (count), and says how high the held-out items stand that the user likes.
+#' Recommendations are judged by the order of items alone; [held_out()] judges
+#' the predictions of ratings.
 #'
 #' Of a user with \eqn{n} held-out items that are liked, at the places
 #' \eqn{r_1 < \dots < r_n}{r_1 < ... < r_n} of the order, of which \eqn{h} are

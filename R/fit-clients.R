@@ -341,8 +341,8 @@ model_performance.gibbsite_fit <- function(model, ...) {
 # Intervals and diagnostics by the generics of rstantools and bayesplot.
 
 #' @section Intervals of parameters and of new observations:
-#' Central posterior intervals: the draws' quantiles that leave the same
-#' probability on both sides.
+#' `posterior_interval()` and `predictive_interval()` give central intervals:
+#' the draws' quantiles that leave the same probability on both sides.
 #' @param object A fit; for `predictive_interval()` of [gibbs_lm()],
 #'   [gibbs_hlm()], [gibbs_logistic()], [gibbs_count()], [laplace_logistic()],
 #'   [gibbs_bmf()] or [gibbs_pmf()].

@@ -600,9 +600,9 @@ rhat_of_variables <- of_each_variable("rhat")
 # window(): a fit with fewer of its draws.
 
 #' @section Leave out draws of a fit:
-#' Returns the fit with the draws from sweep `start` to sweep `end` only: to
-#' drop a burn-in that was too short, or to thin. The result is a fit: it can be
-#' summarised, judged, saved and continued by [extend()].
+#' `window()` returns the fit with the draws from sweep `start` to sweep `end`
+#' only: to drop a burn-in that was too short, or to thin. The result is a fit:
+#' it can be summarised, judged, saved and continued by [extend()].
 #'
 #' The sweeps before the first draw count as burn-in. Draws after `end` stay in
 #' the fit without being shown, and [extend()] uses them first. So

@@ -566,11 +566,12 @@ find_chain_damage <- function(x, columns, running) {
 }
 
 #' @section Whether two fits are the same to the last bit:
-#' Compares every bit of every draw, the states and random number generators
-#' from which the chains would continue, draws that the fit holds but does not
-#' show yet, the model with its data and prior, and the running arguments. Only
-#' the record of how the fit was run is not compared: the call, elapsed times,
-#' and the numbers of threads and processes, which never change a draw.
+#' `identical_fit()` compares every bit of every draw, the states and random
+#' number generators from which the chains would continue, draws that the fit
+#' holds but does not show yet, the model with its data and prior, and the
+#' running arguments. Only the record of how the fit was run is not compared:
+#' the call, elapsed times, and the numbers of threads and processes, which
+#' never change a draw.
 #' @param a,b Fits made by one of the package's samplers.
 #' @return `identical_fit()`: `TRUE` or `FALSE`.
 #' @section Errors: `identical_fit()`: an error of class
@@ -803,8 +804,8 @@ nobs.gibbsite_fit <- function(object, ...) {
 }
 
 #' @section The prior of a fit:
-#' Returns the complete prior with which the model was fitted: fields that were
-#' left `NULL` hold the values computed from the data.
+#' `prior_summary()` returns the complete prior with which the model was fitted:
+#' fields that were left `NULL` hold the values computed from the data.
 #' @param object A fit.
 #' @param ... Not used.
 #' @return `prior_summary()`: the prior, an object of the kind that the model's

@@ -1,9 +1,10 @@
 # A point estimate of the partition of the observations.
 
 #' @section A clustering of the observations, from the draws of their partition:
-#' The partition of the observations with the smallest posterior expectation of
-#' a distance from the partitions drawn. It does not depend on the numbering of
-#' components, and its number of clusters is not fixed beforehand.
+#' `point_clustering()` gives the partition of the observations with the
+#' smallest posterior expectation of a distance from the partitions drawn. It
+#' does not depend on the numbering of components, and its number of clusters is
+#' not fixed beforehand.
 #'
 #' For a partition with clusters of sizes \eqn{a_u}, a draw with clusters of
 #' sizes \eqn{b_v}, and \eqn{m_{uv}} observations in both, the distances are

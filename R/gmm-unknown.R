@@ -1,9 +1,9 @@
 # gibbs_gmm() with an unknown number of components: prior and model.
 
 #' @section An unknown number of components:
-#' Given as the argument `k` of [gibbs_gmm()], it makes the number of components
-#' an unknown of the model, with a prior on \eqn{1, \dots, \mathrm{max}}{1, ...,
-#' max} (a mixture of finite mixtures):
+#' Given as the argument `k` of [gibbs_gmm()], `unknown_k()` makes the number of
+#' components an unknown of the model, with a prior on \eqn{1, \dots,
+#' \mathrm{max}}{1, ..., max} (a mixture of finite mixtures):
 #' \deqn{k \sim p(k), \quad \pi \mid k \sim \mathrm{Dir}(\gamma, \dots,
 #'   \gamma), \quad \gamma = \alpha \mbox{ or } \alpha / k.}{
 #'   k ~ p(k), pi | k ~ Dir(gamma, ..., gamma), gamma = alpha or alpha / k.}

@@ -262,14 +262,15 @@ check_numbers_of <- function(value, n, arg, what, call) {
 # Topics with words of their own: seeded_topics().
 
 #' @section Topics seeded with words:
-#' Makes the concentrations of [lda_prior()] from words that some topics are
-#' about: `lda_prior(eta = seeded_topics(...))`. The terms of the seeded topic
-#' \eqn{t} have \deqn{\eta_{tw} = \mathtt{eta} + \mathtt{weight}\, n / (k s_t)
-#'   }{eta_tw = eta + weight n / (k s_t)} if \eqn{w} is one of its \eqn{s_t}
-#' seeds, and \eqn{\mathtt{eta}}{eta} if not, where \eqn{n} is the number of
-#' tokens of the corpus and \eqn{k} the number of topics. If all topics were
-#' equally large, each would have \eqn{n / k} tokens. The seeds of a topic
-#' together add `weight` times this number to its prior counts.
+#' `seeded_topics()` makes the concentrations of [lda_prior()] from words that
+#' some topics are about: `lda_prior(eta = seeded_topics(...))`. The terms of
+#' the seeded topic \eqn{t} have \deqn{\eta_{tw} = \mathtt{eta} +
+#' \mathtt{weight}\, n / (k s_t)}{eta_tw = eta + weight n / (k s_t)} if
+#' \eqn{w} is one of its \eqn{s_t} seeds, and \eqn{\mathtt{eta}}{eta} if not,
+#' where \eqn{n} is the number of tokens of the corpus and \eqn{k} the number of
+#' topics. If all topics were equally large, each would have \eqn{n / k} tokens.
+#' The seeds of a topic together add `weight` times this number to its prior
+#' counts.
 #'
 #' Seeds change the prior of a topic and do not fix its words. Documents without
 #' any of its seeds can have the topic, and a seed can occur in other topics.

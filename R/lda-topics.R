@@ -405,8 +405,8 @@ alpha_of_draw <- function(model, draws, s) {
 }
 
 #' @section Coherence of topics:
-#' Measures how often the top terms of a topic occur in the same documents. A
-#' topic whose terms occur together is easier to name.
+#' `coherence()` measures how often the top terms of a topic occur in the same
+#' documents. A topic whose terms occur together is easier to name.
 #'
 #' With \eqn{D(w)} documents that have term \eqn{w}, \eqn{D(v, w)} that have
 #' both, of \eqn{D} in all, and the top terms \eqn{w_1, \dots, w_n}, most
@@ -517,10 +517,10 @@ ldavis_data <- function(fit, chain = NULL) {
 }
 
 #' @section Names for topics:
-#' Gives the topics of a fit names. Tables, predictions and pictures then show
-#' the names: [top_terms()], [topic_estimates()], [predict.gibbs_lda()],
-#' [topic_prevalence()], `summary()`, `tidy()` and `plot()`. The draws and their
-#' columns keep the numbers.
+#' `name_topics()` gives the topics of a fit names. Tables, predictions and
+#' pictures then show the names: [top_terms()], [topic_estimates()],
+#' [predict.gibbs_lda()], [topic_prevalence()], `summary()`, `tidy()` and
+#' `plot()`. The draws and their columns keep the numbers.
 #'
 #' A fit keeps the numbers of its topics when it is continued ([extend()]), and
 #' so its names. [combine_fits()] gives the chains common numbers; the names are

@@ -401,18 +401,18 @@ model_trace.mh_model <- function(model, fit, arg, call) {
 # ---- Acceptance rates and traces ---------------------------------------------
 
 #' @section Acceptance rates:
-#' The share of proposals that were accepted, by chain and block, during burn-in
-#' and after it. The best rates are about 0.44 in one dimension and 0.234 in
-#' many dimensions for a random walk, and 0.574 for a Langevin proposal. A much
-#' higher rate means that the steps are too small, a much lower one that they
-#' are too large. The rate of an independence proposal should be near 1. That of
-#' [nuts()] is the mean acceptance statistic of its trajectories, and that of a
-#' slice sampler is 1. So is that of a Gibbs sampler, whose conditionals are
-#' proposals that are always accepted: of a fit by [gibbs_sample()] without
-#' [mh_step()] each block is listed with the rate 1. For [tempered()] the rate
-#' and the scale are those at temperature 1 (the coldest). [delayed_rejection()]
-#' has a row for the block, whose rate is the share of steps that moved, and a
-#' row for each of its two tries.
+#' `acceptance()` gives the share of proposals that were accepted, by chain and
+#' block, during burn-in and after it. The best rates are about 0.44 in one
+#' dimension and 0.234 in many dimensions for a random walk, and 0.574 for a
+#' Langevin proposal. A much higher rate means that the steps are too small, a
+#' much lower one that they are too large. The rate of an independence proposal
+#' should be near 1. That of [nuts()] is the mean acceptance statistic of its
+#' trajectories, and that of a slice sampler is 1. So is that of a Gibbs
+#' sampler, whose conditionals are proposals that are always accepted: of a fit
+#' by [gibbs_sample()] without [mh_step()] each block is listed with the rate 1.
+#' For [tempered()] the rate and the scale are those at temperature 1 (the
+#' coldest). [delayed_rejection()] has a row for the block, whose rate is the
+#' share of steps that moved, and a row for each of its two tries.
 #' @return `acceptance()`: a data frame with a row for each chain and block and
 #'   the columns
 #'   `chain`, `block`, `steps` and `rate` (after burn-in), `burnin_steps` and
