@@ -158,13 +158,16 @@ remember("gmm_pivot", function(model) {
   model[setdiff(names(model), c("source", "keep", "columns", "pivot"))]
 })
 
-# As in base R; but that short chains have not converged is not put into words,
-# which nobody would see and which would take a tenth of the suite.
+# As in base R; but the warning that short chains have not converged, which
+# nobody sees, is not put into words: this would take a tenth of the suite.
 suppressWarnings <- function(expr, classes = "warning") {
   if (any(c("warning", "gibbsite_warning_convergence") %in% classes)) {
     local_object("warn_gibbsite", function(message, class, ...,
                                            envir = rlang::caller_env()) {
-      if (!"convergence" %in% class) {
+      if ("convergence" %in% class) {
+        classes <- asNamespace("gibbsite")$condition_classes("warning", class)
+        rlang::warn("Not converged.", ..., class = classes)
+      } else {
         spoken_warning(message, class, ..., envir = envir)
       }
     })
