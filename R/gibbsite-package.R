@@ -69,6 +69,23 @@
 #' @importFrom rlang .data
 "_PACKAGE"
 
+# What loading the package changes.
+.onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
+  bind_late_generics(topenv())
+  name_to_marginaleffects()
+  setHook(
+    packageEvent("parsnip", "onLoad"), function(...) register_engines()
+  )
+  if (isNamespaceLoaded("parsnip")) register_engines()
+}
+
+# marginaleffects takes models of other packages by this option alone.
+name_to_marginaleffects <- function() {
+  options(marginaleffects_model_classes = union(
+    getOption("marginaleffects_model_classes"), "gibbsite_fit"
+  ))
+}
+
 # Generics of other packages, re-exported: they work on fits once gibbsite is
 # attached.
 

@@ -47,6 +47,7 @@ counts_table <- function(x, vocabulary, known, arg, call) {
   if (is.data.frame(x)) {
     return(table_of_data_frame(x, vocabulary, arg, call))
   }
+  if (is.matrix(x) && is.logical(x)) abort_not_counts(arg, call)
   if (is.matrix(x) && is.numeric(x)) {
     check_sides(dimnames(x), dim(x), "dimnames", arg, call)
     return(turned_table(table_of_matrix(x), names(dimnames(x)), arg))
@@ -153,18 +154,22 @@ are_document_names <- function(names) {
 # Any matrix of the Matrix package, and classes that extend it (a dfm).
 table_of_sparse <- function(x, arg, call) {
   if (methods::is(x, "nMatrix") || methods::is(x, "lMatrix")) {
-    abort_argument(
-      c(
-        "{.arg {arg}} must hold counts, not TRUE and FALSE.",
-        i = "Use {.code {arg} + 0} if 0 and 1 are meant."
-      ),
-      call = call
-    )
+    abort_not_counts(arg, call)
   }
   x <- methods::as(methods::as(x, "generalMatrix"), "CsparseMatrix")
   new_table(
     x@i + 1L, rep.int(seq_len(ncol(x)), diff(x@p)), x@x, unname(x@Dimnames),
     dim(x)
+  )
+}
+
+abort_not_counts <- function(arg, call) {
+  abort_argument(
+    c(
+      "{.arg {arg}} must hold counts, not TRUE and FALSE.",
+      i = "Use {.code {arg} + 0} if 0 and 1 are meant."
+    ),
+    call = call
   )
 }
 
@@ -202,7 +207,13 @@ table_of_data_frame <- function(x, vocabulary, arg, call) {
         i = "The names {.val doc_id}, {.val word}, {.val token} and {.val n} are
              understood too. A column {.val text} has a text for each
              document.",
-        i = if (any(c("user", "item", "rating") %in% given)) ratings_hint
+        i = if (any(c("user", "item", "rating") %in% given)) {
+          ratings_hint
+        } else if (length(unlist(found)) == 0L &&
+                     all(vapply(x, is.numeric, NA))) {
+          "Where each row is a document and each column a term, give a matrix:
+           {.code as.matrix({arg})}."
+        }
       ),
       call = call
     )

@@ -693,24 +693,7 @@ steady_draws <- function(object, newdata, offset, re_formula, allow_new_levels,
 
 # ---- parsnip -----------------------------------------------------------------
 
-# What loading the package changes, and the engine "gibbsite" of parsnip's
-# models, registered when parsnip is loaded.
-
-.onLoad <- function(libname, pkgname) { # nolint: object_name_linter.
-  bind_late_generics(topenv())
-  name_to_marginaleffects()
-  setHook(
-    packageEvent("parsnip", "onLoad"), function(...) register_engines()
-  )
-  if (isNamespaceLoaded("parsnip")) register_engines()
-}
-
-# marginaleffects takes models of other packages by this option alone.
-name_to_marginaleffects <- function() {
-  options(marginaleffects_model_classes = union(
-    getOption("marginaleffects_model_classes"), "gibbsite_fit"
-  ))
-}
+# The engine "gibbsite" of parsnip's models, registered when parsnip is loaded.
 
 # Another session's registration may already be there, where the package is
 # loaded again.

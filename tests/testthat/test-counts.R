@@ -156,6 +156,7 @@ test_that("what is no table of counts is an error that says where", {
     read(x, vocabulary = 1:4)
     read(x[, 1:2], known = letters)
     read(unname(x), known = letters)
+    read(as.data.frame(x))
     read(data.frame(doc = 1, term = 2))
     read(data.frame(doc_id = 1, word = "a", token = "b"))
     read(data.frame(doc_id = 1, word = "a", n = "b"))
