@@ -55,7 +55,9 @@
 #' that has the step (probit: 0.05).
 #' All observations together may have \eqn{10^8}{10^8} trials, with which the
 #' first 50 sweeps of a chain take about six minutes. With groups every sweep
-#' draws a variate for each trial.
+#' draws a variate for each trial, and the chains mix slowly if a group has
+#' thousands of trials, the more so the rarer successes or failures are
+#' (Johndrow et al. 2019, \doi{10.1080/01621459.2018.1505626}).
 #' `laplace_logistic(correct = "importance")` takes any number of trials: its
 #' time does not depend on it.
 #'
