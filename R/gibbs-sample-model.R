@@ -290,14 +290,11 @@ model_doubts.gibbs_sample_model <- function(model, draws, converged) {
 
 # The blocks that stay at whole numbers: see has_gaps().
 blocks_with_gaps <- function(model, draws) {
-  init <- model$init
   last <- draws[[1L]][nrow(draws[[1L]]), ]
-  if (length(last) != sum(lengths(init))) {
+  if (!all(model_point_columns(model) %in% names(last))) {
     return(NULL)
   }
-  block <- factor(rep(names(init), lengths(init)), names(init))
-  values <- Map(function(shape, x) replace(shape, seq_along(shape), x),
-                init, split(unname(last), block))
+  values <- model_point(model, last)
   Filter(function(name) {
     point <- as.double(values[[name]])
     f <- step_density(model, values, name)
