@@ -37,15 +37,17 @@
 #' of category \eqn{k} have the likelihood of a logistic regression with the
 #' offset \eqn{o_i - \log \sum_{l \ne k} \exp \eta_{il}}{o_i - log(sum over the
 #' other categories of exp(eta_il))}. This is the sampler of [gibbs_logistic()]
-#' with groups, with Polya-Gamma variables (Polson, Scott and Windle 2013). With
-#' more than two categories a further step moves the fixed effects of all of
-#' them together, which are correlated where the first category is rare. The
-#' draws have no error but the Monte Carlo error. The time of a sweep is
-#' proportional to the number of observations times \eqn{K - 1}.
+#' with groups: with Polya-Gamma variables (Polson, Scott and Windle 2013), or
+#' with the proposals of [gibbs_count()] where rows have five observations or
+#' more on average. With more than two categories a further step moves the fixed
+#' effects of all of them together, which are correlated where the first
+#' category is rare. The draws have no error but the Monte Carlo error. The time
+#' of a sweep is proportional to the number of rows times \eqn{K - 1}.
 #'
 #' @section Weights:
-#' A weight is the whole number of observations that a row stands for, as in a
-#' table of frequencies. Rows with weight 0 are left out.
+#' A weight is the number of observations that a row stands for, as in a table
+#' of frequencies: it multiplies the log-likelihood. Rows with weight 0 are left
+#' out.
 #'
 #' @section Stored quantities:
 #' One column for each coefficient, `b[category,term]`; of groups the standard
@@ -71,7 +73,7 @@
 #' @param data A data frame, list or environment with the variables.
 #' @param prior A [logistic_prior()] for each category, or a list of these with
 #'   the names of all categories but the first.
-#' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0.
+#' @param weights `NULL` or `n` numbers, 0 or more, not all 0.
 #' @param offset `NULL` or `n` numbers, added to the linear predictors of all
 #'   categories but the first.
 #' @param subset,contrasts As in [gibbs_lm()].
@@ -151,7 +153,6 @@ gibbs_categorical <- function(formula, data, prior = logistic_prior(),
 categorical_model <- function(frame, prior, call) {
   check_any_used(rows_used(frame), call)
   check_any_categories(frame, call)
-  check_category_weights(frame, call)
   columns <- colnames(frame$x) %||% character()
   if (length(columns) == 0L && is.null(frame$bars)) {
     abort_argument("The model has no coefficients.", call = call)
@@ -175,23 +176,6 @@ categorical_model <- function(frame, prior, call) {
   }
   if (length(layout) > 1L) say_aliased(category_view(model, 1L)$model)
   model
-}
-
-check_category_weights <- function(frame, call) {
-  weights <- frame$weights %||% 1
-  abort_elements(
-    weights != round(weights), weights, "weights",
-    "whole numbers of observations", call
-  )
-  all <- sum(category_counts(frame), na.rm = TRUE)
-  if (all > most_trials) {
-    abort_argument(
-      "`{frame$response$name}` must have {digits(most_trials)} observations at
-       most in all rows together, not {digits(all)}: each is a latent
-       variable.",
-      call = call, class = "size"
-    )
-  }
 }
 
 categorical_model_of <- function(frame, prior, layout) {
@@ -267,22 +251,21 @@ categorical_data <- function(frame, prior, layout) {
   nesting <- nestings(frame, layout)
   p <- ncol(frame$x)
   # the priors of the categories differ, the groups and predictors do not
-  joint <- joint_draw(
-    frame, layout, rows, x, 1 / prior[[1L]]$slope_variance, total / 4, nesting
+  way <- way_of_trials(
+    frame, layout, rows, x, 1 / prior[[1L]]$slope_variance, total / 4, nesting,
+    total = total
   )
   part <- function(bars, category) {
     out <- list(
       count = as.double(length(bars)), p = as.double(p), n = as.double(n),
       bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
-      nesting = nesting, response = list(
-        type = "logit", success = unname(counts[, category]),
-        total = unname(total)
+      nesting = nesting, response = binomial_rows(
+        "logit", unname(counts[, category]), unname(total)
       )
     )
     out$basis <- basis
-    out$joint <- joint
-    out
+    c(out, way)
   }
   parts <- lapply(seq_along(prior), function(k) {
     own <- prior[[k]]
@@ -294,7 +277,7 @@ categorical_data <- function(frame, prior, layout) {
       1 / own$slope_variance
     }))
     nesting <- list()
-    joint <- NULL
+    way <- NULL
     common <- bar_fixed_effects(numeric(p), precision)
     part(latent_bars(frame, NULL, rows, NULL, common), 1L)
   })

@@ -379,9 +379,13 @@ model_init_from_state.events_model <- function(model, state) {
   )
 }
 
-# Of the fixed effects, and of those of groups.
 #' @exportS3Method
 model_acceptance.events_model <- function(model, state) {
+  bars_acceptance(model, state)
+}
+
+# Of the fixed effects, and of those of groups.
+bars_acceptance <- function(model, state) {
   blocks <- c("coefficients", if (has_groups(model)) "groups")
   at <- list(1:4, 5:8)[seq_along(blocks)]
   memory_table(blocks, lapply(at, function(own) {

@@ -553,7 +553,8 @@ NULL
 #' of the proposals were accepted in the burn-in, and otherwise in every
 #' \eqn{\lceil 10 \bar m \rceil}{ceiling(10 mbar)}-th sweep, with
 #' \eqn{\bar m}{mbar} the mean number of trials. Without a burn-in it is done in
-#' all sweeps. Step 3 is done if fewer than half of the proposals of 50 sweeps
+#' all sweeps, and with fractional weights, or more than \eqn{10^5}{10^5} trials
+#' of which rows have five or more on average, in none. Step 3 is done if fewer than half of the proposals of 50 sweeps
 #' or more of the burn-in were accepted, as with few observations for each
 #' coefficient.
 #'
@@ -571,6 +572,12 @@ NULL
 #'    \eqn{z_{ij}}{z_ij} with \eqn{1/m_i}{1 / m_i} (probit).
 #' 3. A sweep of [gibbs_hlm()] for these responses. With several bars, which it
 #'    takes one after the other, they are the same ones for all bars.
+#'
+#' Rows of five trials or more on average, and rows with fractional weights, have
+#' no latent variables: with these the chains mix slowly where a row has many
+#' trials, the more so the rarer successes or failures are (Johndrow et al.
+#' 2019). The steps are those of [gibbs_count()], which propose coefficients and
+#' deviations at the mode of their conditionals.
 #'
 #' @section Search for the mode of a logistic regression:
 #' `method = "newton"` takes steps \eqn{\Sigma(w) L'(w)}{Sigma(w) L'(w)}, each
@@ -597,6 +604,10 @@ NULL
 #'
 #' Makalic E, Schmidt DF (2016). A simple sampler for the horseshoe estimator.
 #' *IEEE Signal Processing Letters* 23, 179-182. \doi{10.1109/LSP.2015.2503725}
+#'
+#' Johndrow JE, Smith A, Pillai N, Dunson DB (2019). MCMC for imbalanced
+#' categorical data. *Journal of the American Statistical Association* 114,
+#' 1394-1403. \doi{10.1080/01621459.2018.1505626}
 #'
 #' Johndrow J, Orenstein P, Bhattacharya A (2020). Scalable approximate MCMC
 #' algorithms for the horseshoe prior. *Journal of Machine Learning Research*

@@ -14,9 +14,7 @@ hlm_binomial_frame <- function(formula, data, user_call, action, contrasts,
   settled <- trials_of_weights(parts$response, frame$weights, call)
   frame["weights"] <- list(settled$weights)
   frame$link <- link
-  frame <- binomial_frame(frame, settled$response)
-  check_whole_weights(frame, call)
-  frame
+  binomial_frame(frame, settled$response)
 }
 
 # The frame with the counts of a response, of as_response() with its name.
@@ -128,10 +126,21 @@ model_start.hlm_binomial_model <- function(model, init) {
 }
 
 #' @exportS3Method
-model_sweeps.hlm_binomial_model <- function(model, state, n, control) {
-  with_bases(model, .Call(
-    C_hlm_latent_sweeps, one_bar_data(model$data), state, n, control
-  ))
+model_sweeps.hlm_trials_model <- function(model, state, n, control) {
+  data <- trials_data(model)
+  if (!is.null(data$response$proposals)) {
+    state$counts <- state$counts %||% numeric(8L)
+  }
+  with_bases(model, .Call(C_hlm_latent_sweeps, data, state, n, control))
+}
+
+#' @exportS3Method
+model_acceptance.hlm_trials_model <- function(model, state) {
+  if (!is.null(state$counts)) bars_acceptance(model, state)
+}
+
+trials_data <- function(model) {
+  if (is.null(model$data$bars)) one_bar_data(model$data) else model$data
 }
 
 # What C reads of a single bar, as core/hlm/hlm_latent.h describes.
@@ -147,9 +156,8 @@ one_bar_data <- function(data) {
 
 # success and total in the order of the rows.
 binomial_data <- function(data) {
-  list(
-    type = if (data$probit == 1) "probit" else "logit",
-    success = data$success, total = data$total
+  binomial_rows(
+    if (data$probit == 1) "probit" else "logit", data$success, data$total
   )
 }
 
@@ -263,11 +271,19 @@ crossed_binomial_data <- function(frame, prior, layout) {
     ))
   )
   data$basis <- prior$basis
-  data$joint <- joint_draw(
+  c(data, way_of_trials(
     frame, layout, which(used), x, common$precision,
-    frame$total[used] / if (frame$link == "probit") 1 else 4, nesting
-  )
-  data
+    frame$total[used] / if (frame$link == "probit") 1 else 4, nesting,
+    total = frame$total[used]
+  ))
+}
+
+# How the deviations of several bars are drawn together: the element `near` of
+# proposals, or `joint` of latent responses.
+way_of_trials <- function(..., total) {
+  way <- if (has_proposals(total)) list(near = near_bars(...)) else
+    list(joint = joint_draw(...))
+  Filter(Negate(is.null), way)
 }
 
 # Each bar starts as in model_start.hlm_binomial_model().
@@ -276,7 +292,3 @@ model_start.hlm_crossed_binomial_model <- function(model, init) {
   hlm_state(model, start_bar_covariances(model, init), 1)
 }
 
-#' @exportS3Method
-model_sweeps.hlm_crossed_binomial_model <- function(model, state, n, control) {
-  with_bases(model, .Call(C_hlm_latent_sweeps, model$data, state, n, control))
-}

@@ -190,6 +190,22 @@ logistic_frame <- function(parts) {
   )
 }
 
+# What core/hlm/hlm_latent.h reads of the responses. proposals: NULL for none.
+binomial_rows <- function(type, success, total) {
+  out <- list(type = type, success = success, total = total)
+  if (has_proposals(total)) out$proposals <- 1
+  out
+}
+
+# Binary responses and few trials have latent responses. These take time for
+# each trial and are whole, and the chains mix slowly where a row has many: with
+# five or more a row on average, and with fractional weights, the effects are
+# drawn by proposals, as those of counts.
+has_proposals <- function(total) {
+  total <- total[total > 0]
+  any(total != round(total)) || mean(total) >= 5
+}
+
 # What a regression with a link is called, in print.
 link_title <- function(link) {
   paste(c(logit = "Logistic", probit = "Probit")[[link]], "regression")

@@ -3,7 +3,6 @@
 
 # parts: of formula_parts() or matrix_parts().
 logistic_model <- function(parts, prior, link, call) {
-  check_whole_weights(parts, call)
   parts$link <- link
   posterior <- logistic_posterior(parts, prior, NULL, "newton", call)
   frame <- posterior$frame
@@ -39,45 +38,14 @@ logistic_model <- function(parts, prior, link, call) {
   )
 }
 
-# Latent variables are drawn for each trial: each observation must count a whole
-# number of times.
-check_whole_weights <- function(parts, call) {
-  weights <- parts$weights %||% 1
-  abort_elements(
-    weights != round(weights), weights, "weights", "whole numbers", call,
-    "{.code laplace_logistic(correct = \"importance\")} takes other weights."
-  )
-  check_trials(parts, call)
-}
-
-# The most trials of all observations together.
-most_trials <- 1e8
-
-check_trials <- function(parts, call) {
-  trials <- sum(parts$total, na.rm = TRUE)
-  if (trials > most_trials) {
-    abort_argument(
-      c(
-        "`{parts$response$name}` must have {digits(most_trials)} trials at most
-         in all observations together, not {digits(trials)}: each is a latent
-         variable.",
-        i = if (is.null(parts$group)) {
-          "{.code laplace_logistic(correct = \"importance\")} takes any number
-           of trials."
-        } else {
-          "{.fn mh_sample} takes any log density; without groups
-           {.code laplace_logistic(correct = \"importance\")} takes any number
-           of trials."
-        }
-      ),
-      call = call, class = "size"
-    )
-  }
-}
-
 # The time of the augmentation is proportional to the trials, that of the other
-# step to the observations.
+# steps to the observations. 0: it is left out, of fractions, which it does not
+# take, and of so many trials that it would be slow and its moves small.
 augmentation_interval <- function(total) {
+  many <- sum(total) > 1e5 && has_proposals(total)
+  if (many || any(total != round(total))) {
+    return(0)
+  }
   ceiling(10 * sum(total) / sum(total > 0))
 }
 

@@ -23,8 +23,9 @@
 #'
 #' The draws have no error but the Monte Carlo error. [regression_sampler] has
 #' the steps of a sweep: augmentation, independence Metropolis-Hastings and
-#' Hamiltonian Monte Carlo. [acceptance()] gives the share of proposals of the
-#' second step that were accepted.
+#' Hamiltonian Monte Carlo. [acceptance()] gives the share of proposals that
+#' were accepted: those of the second step, and with groups those of rows with
+#' many trials.
 #'
 #' @section Groups:
 #' A formula `y ~ x + (1 + x | g)` has coefficients that vary between groups, in
@@ -50,21 +51,15 @@
 #' [fixef.gibbsite_regression].
 #'
 #' @section Number of trials:
-#' The time of an augmentation step ([regression_sampler]) is proportional to
-#' the number of trials: about 0.07 seconds for a million of them in each sweep
-#' that has the step (probit: 0.05).
-#' All observations together may have \eqn{10^8}{10^8} trials, with which the
-#' first 50 sweeps of a chain take about six minutes. With groups every sweep
-#' draws a variate for each trial, and the chains mix slowly if a group has
-#' thousands of trials, the more so the rarer successes or failures are
-#' (Johndrow et al. 2019, \doi{10.1080/01621459.2018.1505626}).
-#' `laplace_logistic(correct = "importance")` takes any number of trials: its
-#' time does not depend on it.
+#' Responses may have any number of trials: the time does not grow with it. An
+#' augmentation step ([regression_sampler]) draws a variate for each trial.
+#' Chains of rows with many trials do without it: with groups from five trials
+#' a row on average, without groups from \eqn{10^5}{10^5} trials in all.
 #'
 #' @section Weights:
-#' A weight \eqn{v} counts an observation \eqn{v} times: it multiplies its
-#' successes and its trials. Weights must be whole numbers, since a latent
-#' variable is drawn for each trial.
+#' A weight \eqn{v} multiplies the log-likelihood of an observation: a whole
+#' number counts it \eqn{v} times. Weights may be fractions. They are not those
+#' of a survey, whose standard errors depend on the design.
 #'
 #' @section Without a prior:
 #' With `logistic_prior(slope_variance = Inf)` the posterior is proper only if
@@ -92,9 +87,9 @@
 #' rows used, with `weights` and `offset` if the fit had any.
 #'
 #' @inheritParams laplace_logistic
-#' @param weights `NULL` or `n` whole numbers, 0 or more, not all 0. Where the
-#'   response has proportions between 0 and 1 they are numbers of trials, as in
-#'   [stats::glm()].
+#' @param weights `NULL` or `n` numbers, 0 or more, not all 0. Where the
+#'   response has proportions between 0 and 1 they are whole numbers of trials,
+#'   as in [stats::glm()].
 #' @param link `"logit"` (default) or `"probit"`. All methods of the fit use it.
 #' @param draws,burnin,thin,chains,inits,cores,seed As in [running].
 #' @param checkpoint,stop_when,progress,keep_data As in [running].
@@ -106,10 +101,9 @@
 #' @section Errors:
 #' Errors in the arguments have class `gibbsite_error_argument` and are raised
 #' before any chain runs; among them `gibbsite_error_missing` and
-#' `gibbsite_error_infinite` for the data, `gibbsite_error_size` for more than
-#' \eqn{10^8}{10^8} trials, `gibbsite_error_formula` for a formula that cannot
-#' be read, `gibbsite_error_collinear` and `gibbsite_error_separated` for a flat
-#' prior. A search for the mode that fails
+#' `gibbsite_error_infinite` for the data, `gibbsite_error_formula` for a
+#' formula that cannot be read, `gibbsite_error_collinear` and
+#' `gibbsite_error_separated` for a flat prior. A search for the mode that fails
 #' is an error of class `gibbsite_error_numeric`. A chain that fails raises
 #' `gibbsite_error_chain`, which carries the other chains in `$fit`.
 #' @references

@@ -196,9 +196,9 @@ check_ordinal_weights <- function(frame, call) {
     weights != round(weights), weights, "weights",
     "whole numbers of observations", call
   )
-  if (sum(weights) > most_trials) {
+  if (sum(weights) > 1e8) {
     abort_argument(
-      "`weights` must be {digits(most_trials)} at most together, not
+      "`weights` must be {digits(1e8)} at most together, not
        {digits(sum(weights))}: each observation is a latent variable.",
       call = call, class = "size"
     )

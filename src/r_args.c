@@ -156,3 +156,43 @@ scan_control args_control(SEXP control) {
   c.threads = args_threads(args_element(control, "threads"));
   return c;
 }
+
+int args_flag(SEXP list, const char *name) {
+  return args_count(list, name, 0) > 0;
+}
+
+/* Of a density that is not proper a slice step would not end. */
+double args_not_negative(SEXP list, const char *name) {
+  const double value = args_number(list, name);
+  if (!(value >= 0.0 && R_FINITE(value)))
+    Rf_error("`%s` must be 0 or more, and finite", name);
+  return value;
+}
+
+double args_positive(SEXP list, const char *name) {
+  const double value = args_not_negative(list, name);
+  if (!(value > 0.0))
+    Rf_error("`%s` must be positive", name);
+  return value;
+}
+
+double *args_finite(SEXP list, const char *name, size_t length) {
+  double *x = args_doubles(list, name, length);
+  for (size_t i = 0; i < length; i++)
+    if (!R_FINITE(x[i]))
+      Rf_error("`%s` must be finite", name);
+  return x;
+}
+
+/* NULL for no elements */
+const double *args_optional_finite(SEXP list, const char *name, size_t n) {
+  return Rf_xlength(args_element(list, name)) > 0 ? args_finite(list, name, n)
+                                                  : NULL;
+}
+
+SEXP args_item(SEXP list, const char *name, size_t at, size_t length) {
+  SEXP all = args_element(list, name);
+  if (TYPEOF(all) != VECSXP || (size_t)XLENGTH(all) != length)
+    Rf_error("`%s` must be a list of %.0f elements", name, (double)length);
+  return VECTOR_ELT(all, (R_xlen_t)at);
+}

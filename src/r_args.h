@@ -24,6 +24,17 @@ double args_number(SEXP list, const char *name);
 size_t args_count(SEXP list, const char *name, size_t min);
 size_t args_scalar_count(SEXP x, const char *name, size_t min);
 
+int args_flag(SEXP list, const char *name);
+double args_not_negative(SEXP list, const char *name);
+double args_positive(SEXP list, const char *name);
+
+/* Finite numbers; the second gives NULL for no elements. */
+double *args_finite(SEXP list, const char *name, size_t length);
+const double *args_optional_finite(SEXP list, const char *name, size_t length);
+
+/* Element `at` of element `name`, a list of just this length. */
+SEXP args_item(SEXP list, const char *name, size_t at, size_t length);
+
 /* Threads: no more than are allowed, and than 1,024. */
 int args_threads(SEXP x);
 

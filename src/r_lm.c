@@ -6,20 +6,6 @@
 #include "r_scan.h"
 #include "routines.h"
 
-static double positive(SEXP list, const char *name) {
-  const double value = args_number(list, name);
-  if (!(value > 0.0))
-    Rf_error("`%s` must be positive", name);
-  return value;
-}
-
-static double not_negative(SEXP list, const char *name) {
-  const double value = args_number(list, name);
-  if (!(value >= 0.0))
-    Rf_error("`%s` must be 0 or more", name);
-  return value;
-}
-
 /* Elements that must be positive. */
 static const double *positives(SEXP list, const char *name, size_t length) {
   const double *x = args_doubles(list, name, length);
@@ -56,24 +42,24 @@ static lm_data unpack_data(SEXP list) {
   data.intercept_at = args_count(list, "intercept_at", 0);
   if (data.intercept && data.intercept_at > data.p)
     Rf_error("`intercept_at` is out of range");
-  data.n = positive(list, "n");
+  data.n = args_positive(list, "n");
   data.log_weights = args_number(list, "log_weights");
-  data.c = positive(list, "c");
-  data.d = positive(list, "d");
+  data.c = args_positive(list, "c");
+  data.d = args_positive(list, "d");
   data.horseshoe = args_count(list, "horseshoe", 0) > 0;
   if (data.horseshoe) {
-    data.tau = positive(list, "tau");
+    data.tau = args_positive(list, "tau");
   } else if (data.conjugate) {
-    data.lambda = positive(list, "lambda");
+    data.lambda = args_positive(list, "lambda");
   } else {
-    data.a = positive(list, "a");
-    data.b = positive(list, "b");
+    data.a = args_positive(list, "a");
+    data.b = args_positive(list, "b");
   }
-  data.total = positive(list, "total");
+  data.total = args_positive(list, "total");
   data.centre = args_number(list, "centre");
   data.prior_gap = args_number(list, "prior_gap");
-  data.prior_precision = not_negative(list, "prior_precision");
-  data.rss = not_negative(list, "rss");
+  data.prior_precision = args_not_negative(list, "prior_precision");
+  data.rss = args_not_negative(list, "rss");
   data.eigenvalue = positives(list, "eigenvalue", data.r);
   data.estimate = args_doubles(list, "estimate", data.r);
   data.scale = positives(list, "scale", data.p);

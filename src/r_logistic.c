@@ -183,11 +183,12 @@ SEXP C_logistic_draws(SEXP list, SEXP w, SEXP what) {
   return result;
 }
 
-/* Counts in doubles: s <= m, whole, and m small enough for a loop. */
-static void check_counts(const logistic_data *data) {
+/* s <= m; where latent variables are drawn, whole, and m small enough for a loop. */
+static void check_counts(const logistic_data *data, int augmented) {
   for (size_t i = 0; i < data->n; i++) {
     const double s = data->success[i], m = data->total[i];
-    if (!(s >= 0.0 && s <= m && m <= INT_MAX && floor(s) == s && floor(m) == m))
+    if (!(s >= 0.0 && s <= m &&
+          (!augmented || (m <= INT_MAX && floor(s) == s && floor(m) == m))))
       Rf_error("`success` and `total` must be counts");
   }
 }
@@ -197,11 +198,11 @@ static void check_counts(const logistic_data *data) {
 SEXP C_logistic_sweeps(SEXP list, SEXP state_list, SEXP n, SEXP control_list) {
   logistic_gibbs_data data = {0};
   data.density = unpack_data(args_element(list, "density"));
-  check_counts(&data.density);
   const size_t p = data.density.p;
   data.map = args_doubles(list, "map", p);
   data.factor = args_doubles(list, "precision_factor", args_product(p, p));
-  data.every = (double)args_count(list, "every", 1);
+  data.every = (double)args_count(list, "every", 0);
+  check_counts(&data.density, data.every > 0.0);
   const scan_control control = args_control(control_list);
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const logistic_gibbs_state state = {

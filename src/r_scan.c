@@ -114,3 +114,9 @@ SEXP scan_segment_open(const scan_model *scan, scan_control control, SEXP n,
   control.stop_data = &sweeps;
   return run_segment(scan, control, n, state, columns, 0);
 }
+
+void *scan_work(size_t size) {
+  if (size == 0)
+    scan_stop(STATUS_NO_MEMORY);
+  return R_alloc(size, 1);
+}

@@ -31,4 +31,7 @@ int scan_interrupted(void *unused);
 /* Raises the R error that belongs to a status other than STATUS_OK. */
 void scan_stop(status outcome);
 
+/* R_alloc'd work space; an R error for size 0, which says that it is too large. */
+void *scan_work(size_t size);
+
 #endif

@@ -8,6 +8,7 @@
 #include "bars.h"
 #include "harness.h"
 #include "hlm/hlm_binomial.h"
+#include "hlm/hlm_proposals.h"
 #include "numeric/log_cdf.h"
 #include "numeric/rmath.h"
 
@@ -15,17 +16,20 @@ void test_hlm_categories(void);
 
 enum { MOST_PARTS = 2 };
 
-/* parts: categories but the first; shift: their common move is made */
+/* parts: categories but the first; shift: their common move is made; proposals: in place
+ * of latent responses, with more trials */
 typedef struct {
   bars_form bars;
   size_t parts;
-  int shift;
+  int shift, proposals;
 } form;
 
 static const form forms[] = {
-  {{1, {0, 0}, 0, 0}, 1, 0}, {{1, {0, 0}, 1, 0}, 2, 1},
-  {{1, {2, 0}, 1, 0}, 2, 0}, {{2, {1, 1}, 0, 0}, 2, 1},
-  {{2, {2, 1}, 1, 0}, 1, 0}, {{2, {1, 1}, 1, 1}, 2, 0},
+  {{1, {0, 0}, 0, 0}, 1, 0, 0}, {{1, {0, 0}, 1, 0}, 2, 1, 0},
+  {{1, {2, 0}, 1, 0}, 2, 0, 0}, {{2, {1, 1}, 0, 0}, 2, 1, 0},
+  {{2, {2, 1}, 1, 0}, 1, 0, 0}, {{2, {1, 1}, 1, 1}, 2, 0, 0},
+  {{1, {0, 0}, 1, 0}, 2, 1, 1}, {{2, {1, 1}, 0, 0}, 2, 1, 1},
+  {{2, {1, 1}, 1, 1}, 2, 0, 1},
 };
 
 typedef struct {
@@ -33,7 +37,7 @@ typedef struct {
   hlm_binomial response[MOST_PARTS + 1];
   double count[MOST_PARTS + 1][BAR_ROWS], total[BAR_ROWS];
   size_t parts;
-  int has_shift;
+  int has_shift, proposals;
   double row[48];
 } fixture;
 
@@ -43,8 +47,9 @@ static void open_fixture(fixture *f, form of) {
   log_cdf_open();
   f->parts = of.parts;
   f->has_shift = of.shift;
+  f->proposals = of.proposals;
   for (size_t i = 0; i < BAR_ROWS; i++)
-    f->total[i] = 1.0 + (double)(i % 3);
+    f->total[i] = (of.proposals ? 7.0 : 1.0) + (double)(i % 3);
   bars *all[] = {f->part, f->part + 1, &f->shift};
   const bars_form without = {1, {0, 0}, 0, 0};
   for (size_t k = 0; k < LENGTH(all); k++) {
@@ -91,6 +96,35 @@ static void draw_all(fixture *f) {
   }
 }
 
+/* The proposals of a model of hlm_latent.h, with their places. */
+typedef struct {
+  void *data, *bar_work[MOST_BARS], *work;
+  hlm_model bar[MOST_BARS];
+  double sweep, counts[8];
+} proposals;
+
+static void open_proposals(hlm_count *model, proposals *own,
+                           const hlm_latent_data *data,
+                           const hlm_state *state) {
+  memset(own, 0, sizeof *own);
+  own->data = new_bytes(hlm_proposals_work_size(data));
+  const hlm_count_data counts = hlm_proposals_data(data, own->data);
+  const hlm_count_state all = {*state, NULL, &own->sweep, own->counts};
+  for (size_t f = 0; f < counts.groups.bars; f++)
+    own->bar_work[f] = new_bytes(hlm_work_size(counts.groups.bar + f));
+  own->work = new_bytes(hlm_count_work_size(&counts));
+  EXPECT(hlm_count_open(model, &counts, &all, own->bar, own->bar_work,
+                        own->work) == STATUS_OK);
+}
+
+static void close_proposals(proposals *own) {
+  for (size_t f = 0; f < MOST_BARS; f++)
+    if (own->bar_work[f] != NULL)
+      release_numbers(own->bar_work[f]);
+  release_numbers(own->work);
+  release_numbers(own->data);
+}
+
 static void sweep_model(fixture *f) {
   const scan_control control = {.thin = 1.0, .threads = 1};
   hlm_latent part[MOST_PARTS], shift;
@@ -102,11 +136,20 @@ static void sweep_model(fixture *f) {
   double *of_shift = new_bytes(hlm_latent_work_size(&f->shift.data));
   hlm_latent_open(&shift, &f->shift.data, &f->shift.state, of_shift);
   double *own = new_bytes(hlm_categories_work_size(f->parts, BAR_ROWS));
+  hlm_count drawn[MOST_PARTS + 1];
+  proposals places[MOST_PARTS + 1];
+  const size_t count = f->parts + (size_t)f->has_shift;
+  for (size_t k = 0; f->proposals && k < count; k++) {
+    const bars *of = k < f->parts ? f->part + k : &f->shift;
+    open_proposals(drawn + k, places + k, &of->data, &of->state);
+  }
   hlm_categories model;
   hlm_categories_open(&model, part, f->parts, f->has_shift ? &shift : NULL,
-                      own);
+                      f->proposals ? drawn : NULL, own);
   EXPECT(hlm_categories_sweep(&model, &control) == STATUS_OK);
   hlm_categories_record(&model, f->row, 1);
+  for (size_t k = 0; f->proposals && k < count; k++)
+    close_proposals(places + k);
   release_numbers(own);
   release_numbers(of_shift);
   for (size_t k = 0; k < f->parts; k++)
@@ -203,10 +246,10 @@ static void wrong_sweeps_are_found(void) {
   static const struct {
     size_t form;
     void (*change)(fixture *f);
-  } wrong[] = {{3, one_count_elsewhere},
-               {2, another_offset},
-               {0, slope_precise},
-               {1, shift_wide}};
+  } wrong[] = {{3, one_count_elsewhere}, {2, another_offset},
+               {0, slope_precise},       {1, shift_wide},
+               {8, one_count_elsewhere}, {7, slope_precise},
+               {6, shift_wide}};
   for (size_t k = 0; k < LENGTH(wrong); k++)
     EXPECT(!is_sound(forms[wrong[k].form], wrong[k].change, 6000));
 }

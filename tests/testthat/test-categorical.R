@@ -361,7 +361,6 @@ test_that("other arguments that cannot be are refused", {
   data <- category_example()
   expect_gibbsite_error({
     gibbs_categorical(r ~ 0, data)
-    gibbs_categorical(r ~ x, data, weights = v)
     gibbs_categorical(r ~ x, data, weights = 0 * x)
     gibbs_categorical(r ~ x, data, ordinal_prior())
     gibbs_categorical(r ~ x, data, list(car = logistic_prior()))

@@ -215,7 +215,6 @@ test_that("mistakes are named", {
     plot(fit, type = "shrinkage")
     log_lik(fit, by = "row")
     gibbs_logistic(y ~ x + (1 | g), data)
-    gibbs_logistic(hit ~ x + (1 | g), data, weights = v)
     gibbs_logistic(hit ~ x + (1 | g), data, logistic_prior(diag(2)))
     gibbs_logistic(hit ~ x + (1 | g), data, inits = list(list(u = 1)))
     posterior_predict(fit, trials = 3)

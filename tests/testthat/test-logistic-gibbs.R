@@ -394,8 +394,6 @@ test_that("mistakes in the arguments are named", {
     gibbs_logistic(x, mtcars$mpg)
     gibbs_logistic(am ~ 0, mtcars)
     gibbs_logistic(am ~ wt, mtcars, weights = -wt)
-    gibbs_logistic(am ~ wt, mtcars, weights = wt)
-    gibbs_logistic(cbind(3e9 * am, 1) ~ wt, mtcars)
     gibbs_logistic(am ~ wt, mtcars, prior = lm_prior())
     gibbs_logistic(I(wt > 3) ~ wt, mtcars, prior = flat)
     gibbs_logistic(am ~ wt + I(2 * wt), mtcars, prior = flat)
@@ -404,24 +402,6 @@ test_that("mistakes in the arguments are named", {
       am ~ wt, mtcars, inits = rep(list(list(coefficients = 1)), 4)
     )
   })
-})
-
-test_that("too many trials are refused, and lead to another sampler", {
-  skip_long()
-  many <- data.frame(x = 1:4, s = 2e7, f = 1e7, g = c("a", "b"), share = 0.5)
-  expect_gibbsite_error(class = "gibbsite_error_size", {
-    gibbs_logistic(cbind(s, f) ~ x, many)
-    gibbs_logistic(cbind(s, f) ~ x + (1 | g), many)
-    gibbs_logistic(share ~ x, many, weights = 2 * s)
-    gibbs_logistic(cbind(1:4), cbind(many$s, many$f), link = "probit")
-  })
-  expect_silent(check_trials(list(total = c(6e7, 4e7)), NULL))
-  # the way out that the message names
-  fit <- quietly(laplace_logistic(
-    cbind(s, f) ~ x, many, correct = "importance", draws = 20, chains = 1,
-    seed = 1, progress = FALSE
-  ))
-  expect_equal(unname(coef(fit)[1]), log(2), tolerance = 1e-3)
 })
 
 test_that("a fit prints its model", {

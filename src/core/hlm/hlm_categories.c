@@ -30,9 +30,10 @@ static void keep_predictor(hlm_categories *m, size_t k) {
 }
 
 void hlm_categories_open(hlm_categories *m, hlm_latent *part, size_t parts,
-                         hlm_latent *shift, void *work) {
+                         hlm_latent *shift, hlm_count *proposals, void *work) {
   m->part = part;
   m->shift = shift;
+  m->proposals = proposals;
   m->parts = parts;
   m->n = part->data.n;
   m->offset = part->data.offset;
@@ -42,6 +43,19 @@ void hlm_categories_open(hlm_categories *m, hlm_latent *part, size_t parts,
     keep_predictor(m, k);
   if (shift != NULL)
     shift->data.offset = m->rest;
+  const size_t drawn = parts + (shift != NULL);
+  for (size_t k = 0; proposals != NULL && k < drawn; k++)
+    proposals[k].data.offset = m->rest;
+  if (proposals != NULL && shift != NULL)
+    proposals[parts].data.mean = shift->mean;
+}
+
+/* Draws the effects of part k, or of `shift` for k = parts, with the offset `rest`. */
+static status sweep_part(hlm_categories *m, size_t k,
+                         const scan_control *control) {
+  if (m->proposals != NULL)
+    return hlm_count_sweep(m->proposals + k, control);
+  return hlm_latent_sweep(k < m->parts ? m->part + k : m->shift, control);
 }
 
 /* eta_ic, c = 0 for the first category */
@@ -76,7 +90,7 @@ static status draw_shift(hlm_categories *m, const scan_control *control) {
   }
   for (size_t i = 0; i < m->n; i++)
     m->rest[i] = -log_sum(m, i, 0);
-  const status outcome = hlm_latent_sweep(shift, control);
+  const status outcome = sweep_part(m, m->parts, control);
   for (size_t k = 0; outcome == STATUS_OK && k < m->parts; k++) {
     for (size_t j = 0; j < p; j++)
       m->part[k].bar->state.b[j] -= d[j];
@@ -91,7 +105,7 @@ status hlm_categories_sweep(void *model, const scan_control *control) {
   for (size_t k = 0; outcome == STATUS_OK && k < m->parts; k++) {
     for (size_t i = 0; i < m->n; i++)
       m->rest[i] = (m->offset ? m->offset[i] : 0.0) - log_sum(m, i, k + 1);
-    outcome = hlm_latent_sweep(m->part + k, control);
+    outcome = sweep_part(m, k, control);
     keep_predictor(m, k);
   }
   return outcome == STATUS_OK && m->shift != NULL ? draw_shift(m, control)

@@ -19,32 +19,38 @@
  * what all coefficients have in common, which is slow otherwise where the first
  * category is rare or apart from the others.
  *
+ * With proposals the effects of a category are drawn by hlm_count.h instead, where rows
+ * have many trials.
+ *
  * n rows.                                                                      */
 #ifndef GIBBSITE_HLM_CATEGORIES_H
 #define GIBBSITE_HLM_CATEGORIES_H
 
 #include <stddef.h>
 
+#include "hlm/hlm_count.h"
 #include "hlm/hlm_latent.h"
 #include "numeric/status.h"
 #include "run/scan.h"
 
 /* part: K - 1 with logit responses (hlm_binomial.h); shift: of d, with the responses s_i1
- * and without groups, or NULL; offset: n, o, or NULL for none; eta: n x (K - 1); rest:
+ * and without groups, or NULL; proposals: K of the same states, the last of shift if
+ * there is one, or NULL; offset: n, o, or NULL for none; eta: n x (K - 1); rest:
  * n, the offset of the category that is drawn. */
 typedef struct {
   size_t parts, n;
   hlm_latent *part, *shift;
+  hlm_count *proposals;
   const double *offset;
   double *eta, *rest;
 } hlm_categories;
 
 size_t hlm_categories_work_size(size_t parts, size_t n);
 
-/* A model of `parts` opened models and `shift` (borrowed), which have the same rows and
+/* A model of `parts` opened models, `shift` and `proposals` (borrowed), which have the same rows and
  * fixed effects, and the parts the offset o, in `work`. */
 void hlm_categories_open(hlm_categories *model, hlm_latent *part, size_t parts,
-                         hlm_latent *shift, void *work);
+                         hlm_latent *shift, hlm_count *proposals, void *work);
 
 /* A scan_model's functions.  The columns: the fixed effects of each category; the
  * standard deviations and correlations of each; log_lik; the deviations of each. */

@@ -40,7 +40,7 @@ static void *carve(hlm_count *m, arena *work) {
     width = larger(width, bar->q);
     deviations = larger(deviations, bar->q * bar->groups);
   }
-  const double w = (double)width, n = (double)data->n;
+  const double w = (double)width, n = (double)data->rows.n;
   m->eta = arena_doubles(work, n);
   m->base = arena_doubles(work, n);
   m->known = arena_doubles(work, n);
@@ -70,47 +70,6 @@ size_t hlm_count_work_size(const hlm_count_data *data) {
   return arena_size(&counting);
 }
 
-/* ---- the rows -------------------------------------------------------------------- */
-
-static double weight_of(const hlm_count_data *data, size_t i) {
-  return data->weights ? data->weights[i] : 1.0;
-}
-
-/* y log(1 + exp(-t)) + r log(1 + exp(t)) */
-static double log_failures(double y, double size, double t) {
-  return (t > 0.0 ? size * t : -y * t) + (y + size) * log_cdf_logistic(fabs(t));
-}
-
-/* The log density of row i as a function of eta, such that nothing cancels for large
- * counts: y (d - expm1(d)), d = eta - log y, or with t = eta - log r
- * -y log(1 + exp(-t)) - r log(1 + exp(t)). */
-static double log_row(const hlm_count *m, size_t i, double eta) {
-  const double y = m->data.y[i], v = weight_of(&m->data, i);
-  if (m->data.negbinomial)
-    return -v * log_failures(y, m->size, eta - m->log_size);
-  const double d = eta - m->known[i];
-  return v * (y > 0.0 ? y * (d - expm1(d)) : -exp(eta));
-}
-
-/* Its first derivative, and minus the second one. */
-typedef struct {
-  double slope, bend;
-} derivatives;
-
-static derivatives differentiate(const hlm_count *m, size_t i, double eta,
-                                 int negbinomial) {
-  const double y = m->data.y[i], v = weight_of(&m->data, i);
-  if (!negbinomial) {
-    const double mean = exp(eta);
-    return (derivatives){v * (y - mean), v * mean};
-  }
-  const double t = eta - m->log_size, small = exp(-fabs(t));
-  const double share = (t > 0.0 ? 1.0 : small) / (1.0 + small);
-  return (derivatives){v * (y - (y + m->size) * share),
-                       v * (y + m->size) * small / (1.0 + small) /
-                         (1.0 + small)};
-}
-
 /* ---- a block of effects ---------------------------------------------------------- */
 
 /* Effects e (d) with the log density sum log_row(base + design'e) + right'e -
@@ -121,7 +80,7 @@ typedef struct {
   const double *design; /* d x count                                 */
   const double *right, *precision;
   const double *start; /* d: a fixed point */
-  int negbinomial;
+  const hlm_likelihood *likelihood;
   double log_t; /* of the density of the t part at its centre */
 } block;
 
@@ -150,8 +109,8 @@ static void differentiate_block(hlm_count *m, const block *k, const double *e) {
       (k->right ? k->right[j] : 0.0) - linalg_inner(k->precision + d * j, e, d);
   for (size_t i = 0; i < k->count; i++) {
     const double *x = k->design + d * i;
-    const derivatives at = differentiate(
-      m, row_at(k, i), m->base[i] + linalg_inner(x, e, d), k->negbinomial);
+    const hlm_derivatives at = hlm_differentiate(
+      k->likelihood, row_at(k, i), m->base[i] + linalg_inner(x, e, d));
     for (size_t j = 0; j < d; j++) {
       const double bend = at.bend * x[j];
       m->step[j] += at.slope * x[j];
@@ -161,11 +120,18 @@ static void differentiate_block(hlm_count *m, const block *k, const double *e) {
   }
 }
 
-/* The factor by which a step of Newton's method is shortened. */
-static double shortened(const block *k, const double *step) {
+/* The factor by which a step of Newton's method from `e` is shortened. */
+static double shortened(const hlm_count *m, const block *k, const double *e,
+                        const double *step) {
   double most = 0.0;
-  for (size_t i = 0; i < k->count; i++)
-    most = fmax(most, fabs(linalg_inner(k->design + k->d * i, step, k->d)));
+  for (size_t i = 0; i < k->count; i++) {
+    const double *x = k->design + k->d * i;
+    const double change = linalg_inner(x, step, k->d);
+    double steep = 1.0;
+    if (k->likelihood->type == HLM_PROBIT)
+      steep = hlm_steepness(m->base[i] + linalg_inner(x, e, k->d), change);
+    most = fmax(most, steep * fabs(change));
+  }
   return most > 1e-8 ? log1p(most) / most : 1.0;
 }
 
@@ -180,7 +146,7 @@ static status find_mode(hlm_count *m, const block *k) {
     linalg_solve_lower(m->factor, k->d, m->step);
     const double distance = linalg_inner(m->step, m->step, k->d);
     linalg_solve_lower_transposed(m->factor, k->d, m->step);
-    const double scale = shortened(k, m->step);
+    const double scale = shortened(m, k, m->centre, m->step);
     for (size_t j = 0; j < k->d; j++)
       m->centre[j] += scale * m->step[j];
     if (distance < NEAR)
@@ -195,8 +161,8 @@ static double log_ratio(const hlm_count *m, const block *k, const double *e) {
   const size_t d = k->d;
   double value = 0.0, square = 0.0;
   for (size_t i = 0; i < k->count; i++)
-    value += log_row(m, row_at(k, i),
-                     m->base[i] + linalg_inner(k->design + d * i, e, d));
+    value += hlm_log_row(&m->rows, row_at(k, i),
+                         m->base[i] + linalg_inner(k->design + d * i, e, d));
   for (size_t j = 0; j < d; j++) {
     value += e[j] * ((k->right ? k->right[j] : 0.0) -
                      0.5 * linalg_inner(k->precision + d * j, e, d));
@@ -256,8 +222,8 @@ static double log_of_line(const void *target, double s) {
   const line *t = target;
   const hlm_count *m = t->model;
   double sum = s * (t->slope - 0.5 * s * t->bend);
-  for (size_t i = 0; i < m->data.n; i++)
-    sum += log_row(m, i, m->eta[i] + s * m->along[i]);
+  for (size_t i = 0; i < m->rows.n; i++)
+    sum += hlm_log_row(&m->rows, i, m->eta[i] + s * m->along[i]);
   return sum;
 }
 
@@ -300,10 +266,9 @@ static void open_fixed(hlm_count *m) {
 
 static block fixed_block(const hlm_count *m, const double *design) {
   const hlm_count_data *data = &m->data;
-  return (block){
-    data->groups.p, data->n,           NULL,
-    design,         m->right,          m->precision,
-    m->reference,   data->negbinomial, log_t_at_centre(data->groups.p)};
+  return (block){data->groups.p, data->rows.n, NULL,
+                 design,         m->right,     m->precision,
+                 m->reference,   &m->rows,     log_t_at_centre(data->groups.p)};
 }
 
 static status move_fixed(hlm_count *m, const double *design, double *counts) {
@@ -363,10 +328,8 @@ static status shift_group(hlm_count *m, size_t f, size_t j) {
   for (size_t i = first; i < end; i++) {
     const size_t row = (size_t)rows->row[i];
     const double *z = rows->z + q * i, *x = m->data.x + p * row;
-    const double mean = m->expected[row + m->data.n * f];
     const double bend =
-      weight_of(&m->data, row) *
-      (m->data.negbinomial ? mean / (1.0 + mean / m->size) : mean);
+      hlm_rough_bend(&m->rows, row, m->expected[row + m->rows.n * f]);
     for (size_t k = 0; k < q; k++) {
       for (size_t l = k; l < q; l++)
         h[l + q * k] += bend * z[k] * z[l];
@@ -417,7 +380,7 @@ static status draw_groups(hlm_count *m, size_t f, double *counts) {
                          NULL,
                          m->groups.bar[f].inverse,
                          m->theta,
-                         m->data.negbinomial,
+                         &m->rows,
                          log_t};
     outcome = move_block(
       m, &group, m->state.groups.u + m->data.groups.first[f] + q * j, counts);
@@ -447,8 +410,8 @@ static double log_of_scale(const void *target, double x) {
   const hlm_count *m = t->model;
   const double step = expm1(x);
   double sum = hlm_log_scale(m->groups.bar + t->f, t->k, x);
-  for (size_t i = 0; i < m->data.n; i++)
-    sum += log_row(m, i, m->eta[i] + step * m->along[i]);
+  for (size_t i = 0; i < m->rows.n; i++)
+    sum += hlm_log_row(&m->rows, i, m->eta[i] + step * m->along[i]);
   return sum;
 }
 
@@ -458,7 +421,7 @@ static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
   const scale_target target = {m, f, k};
   const double x = slice_step(log_of_scale, &target, 0.0);
   const double step = expm1(x);
-  for (size_t i = 0; i < m->data.n; i++)
+  for (size_t i = 0; i < m->rows.n; i++)
     m->eta[i] += step * m->along[i];
   hlm_scale_groups(m->groups.bar + f, k, x);
 }
@@ -473,15 +436,9 @@ static status shear(hlm_count *m, size_t f, size_t k, size_t l,
   const double right = linalg_inner(bar->inverse + q * k, bar->sums + q * l, q);
   double c = 0.0;
   measure_along(m, f, k, l);
-  const block along = {1,
-                       m->data.n,
-                       NULL,
-                       m->along,
-                       &right,
-                       &precision,
-                       &zero,
-                       m->data.negbinomial,
-                       log_t_at_centre(1)};
+  const block along = {1,        m->rows.n, NULL,
+                       m->along, &right,    &precision,
+                       &zero,    &m->rows,  log_t_at_centre(1)};
   const status outcome = move_block(m, &along, &c, counts);
   for (size_t j = 0; j < bar->data.groups; j++)
     bar->state.u[k + q * j] += c * bar->state.u[l + q * j];
@@ -516,56 +473,6 @@ static status draw_bar(hlm_count *m, size_t f, double *counts) {
 
 /* ---- the dispersion -------------------------------------------------------------- */
 
-/* log Gamma(a) - (a - 1/2) log a + a - log(2 pi) / 2, a >= 10 */
-static double stirling_error(double a) {
-  const double s = 1.0 / (a * a);
-  return (1.0 / 12.0 - s * (1.0 / 360.0 - s * (1.0 / 1260.0 - s / 1680.0))) / a;
-}
-
-/* log of Gamma(y + r) / (Gamma(r) y!); factorial: log y!.  Where y or r is large the
- * large terms are taken off before. */
-static double log_ways(double y, double r, double log_r, double factorial) {
-  if (y < 64.0) {
-    double sum = y * log_r - factorial, product = 1.0;
-    for (double k = 1.0; k < y; k += 1.0) {
-      product *= 1.0 + k / r;
-      if (product > 1e150) {
-        sum += log(product);
-        product = 1.0;
-      }
-    }
-    return sum + log(product);
-  }
-  if (y > r)
-    return (y + 0.5) * log1p((r - 1.0) / (y + 1.0)) +
-           (r - 1.0) * (log(y + r) - 1.0) + stirling_error(y + r) -
-           stirling_error(y + 1.0) - lgammafn(r);
-  return (y + r - 0.5) * log1p(y / r) + y * log_r - y + stirling_error(y + r) -
-         stirling_error(r) - factorial;
-}
-
-/* sum of v_i log p(y_i | eta_i) with another r */
-static double log_of_size(const hlm_count *m, double log_size) {
-  const hlm_count_data *data = &m->data;
-  const double size = exp(log_size);
-  double sum = data->constant;
-  for (size_t i = 0; i < data->n; i++) {
-    const double y = data->y[i];
-    sum += weight_of(data, i) * (log_ways(y, size, log_size, m->known[i]) -
-                                 log_failures(y, size, m->eta[i] - log_size));
-  }
-  return sum;
-}
-
-static double log_likelihood(const hlm_count *m) {
-  if (m->data.negbinomial)
-    return log_of_size(m, m->log_size);
-  double sum = m->data.constant;
-  for (size_t i = 0; i < m->data.n; i++)
-    sum += log_row(m, i, m->eta[i]);
-  return sum;
-}
-
 /* Of x = log t, with the Jacobian t. */
 static double log_of_dispersion(const void *model, double x) {
   const hlm_count *m = model;
@@ -573,12 +480,13 @@ static double log_of_dispersion(const void *model, double x) {
   /* a density of 0 beyond what doubles hold */
   if (fabs(x) > 150.0)
     return -INFINITY;
-  return log_of_size(m, -2.0 * x) - 0.5 * (df + 1.0) * log1p(t * t / df) + x;
+  return hlm_log_of_size(&m->rows, m->eta, -2.0 * x) -
+         0.5 * (df + 1.0) * log1p(t * t / df) + x;
 }
 
 static void set_size(hlm_count *m) {
-  m->log_size = -2.0 * log(*m->state.dispersion);
-  m->size = exp(m->log_size);
+  m->rows.log_size = -2.0 * log(*m->state.dispersion);
+  m->rows.size = exp(m->rows.log_size);
 }
 
 static void draw_dispersion(hlm_count *m) {
@@ -603,7 +511,8 @@ static double log_of_near(const void *target, double x) {
   double sum = d * (t->slope - 0.5 * d * t->bend);
   for (int i = t->near->first[t->j]; i < t->near->first[t->j + 1]; i++) {
     const size_t row = (size_t)t->near->row[i];
-    sum += log_row(t->model, row, t->model->eta[row] + d * t->near->change[i]);
+    sum += hlm_log_row(&t->model->rows, row,
+                       t->model->eta[row] + d * t->near->change[i]);
   }
   return sum;
 }
@@ -654,7 +563,7 @@ static void move_near(hlm_count *m, const hlm_near *near) {
 static void predict(hlm_count *m) {
   const hlm_count_data *data = &m->data;
   const size_t p = data->groups.p;
-  for (size_t i = 0; i < data->n; i++)
+  for (size_t i = 0; i < data->rows.n; i++)
     m->eta[i] = (data->offset ? data->offset[i] : 0.0) +
                 linalg_inner(data->x + p * i, m->state.groups.b, p);
   for (size_t f = 0; f < data->groups.bars; f++) {
@@ -685,13 +594,17 @@ static void find_wide(hlm_count *m) {
   }
 }
 
-/* reference <- the mode of b without groups, as of a Poisson distribution */
+/* reference <- the mode of b without groups, of a negative binomial distribution as of a
+ * Poisson one */
 static status find_reference(hlm_count *m) {
   const hlm_count_data *data = &m->data;
   block fixed = fixed_block(m, data->x);
   fixed.start = data->start;
-  fixed.negbinomial = 0;
-  for (size_t i = 0; i < data->n; i++)
+  hlm_likelihood poisson = m->rows;
+  poisson.type = HLM_POISSON;
+  if (m->rows.type == HLM_NEGBINOMIAL)
+    fixed.likelihood = &poisson;
+  for (size_t i = 0; i < data->rows.n; i++)
     m->base[i] = data->offset ? data->offset[i] : 0.0;
   open_fixed(m);
   const status outcome = find_mode(m, &fixed);
@@ -701,43 +614,34 @@ static status find_reference(hlm_count *m) {
   return outcome;
 }
 
-/* The means at the reference, times (1 + sum y) / (1 + sum of means) of the group. */
+/* expected <- those of bar f, about the reference */
 static void expect_rows(hlm_count *m, size_t f) {
   const hlm_count_data *data = &m->data;
   const hlm_rows *rows = data->bar + f;
   const size_t p = data->groups.p;
-  double *mean = m->expected + data->n * f;
-  for (size_t i = 0; i < data->n; i++)
-    mean[i] = exp((data->offset ? data->offset[i] : 0.0) +
-                  linalg_inner(data->x + p * i, m->reference, p));
-  for (size_t j = 0; j < data->groups.bar[f].groups; j++) {
-    double counts = 1.0, means = 1.0;
-    for (int i = rows->first[j]; i < rows->first[j + 1]; i++) {
-      const size_t row = (size_t)rows->row[i];
-      counts += weight_of(data, row) * data->y[row];
-      means += weight_of(data, row) * mean[row];
-    }
-    for (int i = rows->first[j]; i < rows->first[j + 1]; i++)
-      mean[rows->row[i]] *= counts / means;
-  }
+  double *own = m->expected + m->rows.n * f;
+  for (size_t i = 0; i < m->rows.n; i++)
+    own[i] = (data->offset ? data->offset[i] : 0.0) +
+             linalg_inner(data->x + p * i, m->reference, p);
+  for (size_t j = 0; j < data->groups.bar[f].groups; j++)
+    hlm_expect(&m->rows, rows->row + rows->first[j],
+               (size_t)(rows->first[j + 1] - rows->first[j]), own);
 }
 
 status hlm_count_open(hlm_count *m, const hlm_count_data *data,
                       const hlm_count_state *state, hlm_model *bar,
                       void *const *bar_work, void *work) {
-  log_cdf_open();
   m->data = *data;
+  m->rows = data->rows;
   m->state = *state;
   m->wide_count = 0;
   arena over = arena_over(work);
   void *rest = carve(m, &over);
   hlm_crossed_open(&m->groups, &data->groups, &state->groups, bar, bar_work,
                    rest);
-  if (data->negbinomial)
+  if (m->rows.type == HLM_NEGBINOMIAL)
     set_size(m);
-  for (size_t i = 0; i < data->n; i++)
-    m->known[i] =
-      data->negbinomial ? lgammafn(data->y[i] + 1.0) : log(data->y[i]);
+  hlm_likelihood_open(&m->rows, m->known);
   const status outcome = data->groups.p > 0 ? find_reference(m) : STATUS_OK;
   for (size_t f = 0; outcome == STATUS_OK && f < data->groups.bars; f++)
     expect_rows(m, f);
@@ -759,15 +663,17 @@ status hlm_count_sweep(void *model, const scan_control *control) {
     return outcome;
   for (size_t i = 0; i < data->nears; i++)
     move_near(m, data->near + i);
-  if (data->negbinomial)
+  if (data->rows.type == HLM_NEGBINOMIAL)
     draw_dispersion(m);
-  return isfinite(log_likelihood(m)) ? STATUS_OK : STATUS_NOT_FINITE;
+  return isfinite(hlm_log_likelihood(&m->rows, m->eta)) ? STATUS_OK
+                                                        : STATUS_NOT_FINITE;
 }
 
 /* ---- the stored quantities ------------------------------------------------------- */
 
 size_t hlm_count_columns(const hlm_count_data *data) {
-  return hlm_crossed_columns(&data->groups) + (data->negbinomial ? 1 : 0);
+  return hlm_crossed_columns(&data->groups) +
+         (data->rows.type == HLM_NEGBINOMIAL);
 }
 
 void hlm_count_record(void *model, double *row, size_t stride) {
@@ -778,12 +684,12 @@ void hlm_count_record(void *model, double *row, size_t stride) {
     *next = m->state.groups.b[k];
   for (size_t f = 0; f < groups->bars; f++)
     next = hlm_record_covariance(m->groups.bar + f, next, stride);
-  if (m->data.negbinomial) {
+  if (m->rows.type == HLM_NEGBINOMIAL) {
     *next = *m->state.dispersion;
     next += stride;
   }
   predict(m);
-  *next = log_likelihood(m);
-  for (size_t at = 0; groups->keep && at < groups->first[groups->bars]; at++)
-    *(next += stride) = m->state.groups.u[at];
+  *next = hlm_log_likelihood(&m->rows, m->eta);
+  for (size_t f = 0; f < groups->bars; f++)
+    next = hlm_record_deviations(m->groups.bar + f, next, stride);
 }

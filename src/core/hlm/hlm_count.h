@@ -46,6 +46,7 @@
 #include <stddef.h>
 
 #include "hlm/hlm_crossed.h"
+#include "hlm/hlm_likelihood.h"
 #include "numeric/status.h"
 #include "run/scan.h"
 
@@ -67,19 +68,17 @@ typedef struct {
   const hlm_rows *bar; /* F: z in the order of `row` */
   const hlm_near *near;
   size_t nears;
-  size_t n;
-  int negbinomial;
-  const double *x, *y;            /* p x n, n                              */
-  const double *weights, *offset; /* n, or NULL for none                   */
+  hlm_likelihood rows;  /* without `known` and, of negative binomial rows, r  */
+  const double *x;      /* p x n                                         */
+  const double *offset; /* n, or NULL for none                           */
   const double *mean, *precision; /* p, p x p                              */
   const double *start;            /* p: where Newton's method begins       */
   double freedom, scale;          /* of t                                  */
-  double constant; /* poisson: sum of v_i log p(y_i | mean y_i); else 0 */
 } hlm_count_data;
 
 typedef struct {
   hlm_state groups;   /* factor, b, u; beta is 1                            */
-  double *dispersion; /* 1: t                                               */
+  double *dispersion; /* 1: t, of negative binomial rows                     */
   const double *sweep;
   double *counts; /* 8: of b: proposals and moves in burn-in, the same after;
                          of u                                               */
@@ -89,9 +88,9 @@ typedef struct {
   hlm_count_data data;
   hlm_count_state state;
   hlm_crossed groups; /* Sigma and the nested bars                          */
-  double size, log_size;      /* r; used if negbinomial              */
+  hlm_likelihood rows;
   double *eta, *base, *along; /* n                                   */
-  double *known;              /* n: log y!, or of Poisson counts log y      */
+  double *known;              /* n: of `rows`                        */
   double *reference; /* p: the mode without groups                        */
   size_t *wide, wide_count; /* effects with slice steps of their own          */
   double *expected; /* n x F: the rough estimates of the means           */

@@ -273,8 +273,9 @@ static int is_far_from_normal(const logistic_gibbs *m) {
 }
 
 static int must_augment(const logistic_gibbs *m) {
-  return m->state.counts[0] < LOGISTIC_TRIAL || is_far_from_normal(m) ||
-         !(fmod(*m->state.sweep + 1.0, m->data.every) > 0.0);
+  return m->data.every > 0.0 &&
+         (m->state.counts[0] < LOGISTIC_TRIAL || is_far_from_normal(m) ||
+          !(fmod(*m->state.sweep + 1.0, m->data.every) > 0.0));
 }
 
 status logistic_gibbs_sweep(void *model, const scan_control *control) {

@@ -1,5 +1,5 @@
 /* Draws from the posterior of a logistic or probit regression (logistic.h), with
- * whole counts s and m.  A sweep has up to three steps, each of which leaves the
+ * counts s and m, which the augmentation needs whole.  A sweep has up to three steps, each of which leaves the
  * posterior invariant:
  *
  *   augmentation, logit (Polson, Scott & Windle 2013,
@@ -25,7 +25,8 @@
  *   - in the first LOGISTIC_TRIAL sweeps of the burn-in, and without a burn-in always;
  *   - if less than half of the proposals were accepted in the burn-in so far;
  *   - in every sweep whose number is a multiple of `every`.
- * The third step is taken in the second of these cases.  After the burn-in the choice
+ * It is never taken if `every` is 0.  The third step is taken in the second of these
+ * cases.  After the burn-in the choice
  * depends on the number of the sweep alone.                                      */
 #ifndef GIBBSITE_LOGISTIC_GIBBS_H
 #define GIBBSITE_LOGISTIC_GIBBS_H
