@@ -16,7 +16,7 @@
 #'   of the central intervals.
 #' @param reference The name or number of the fit with which the others are
 #'   compared; `NULL` (default) is the last one.
-#' @param x The result of `compare()`.
+#' @param x,object The result of `compare()`.
 #' @param variables `NULL` for all coefficients but the intercept (the six that
 #'   differ most between the fits if there are more), or names of coefficients,
 #'   30 at most.
@@ -264,14 +264,10 @@ print.coefficient_comparison <- function(x, n = 40, ...) {
 #' @export
 as.data.frame.coefficient_comparison <- function(x, ...) bare_frame(x)
 
-#' @rdname compare
-#' @export
-plot.coefficient_comparison <- function(x, variables = NULL, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
+picture_comparison <- function(x, variables = NULL, ..., call, arg) {
   if (!is_made_comparison(x) || !is.list(attr(x, "curves"))) {
     abort_argument(
-      "{.arg x} must be what {.fn compare} returns, whole.", call = call
+      "{.arg {arg}} must be what {.fn compare} returns, whole.", call = call
     )
   }
   columns <- unique(x$coefficient)
@@ -284,7 +280,7 @@ plot.coefficient_comparison <- function(x, variables = NULL, ...) {
   }
   fits <- names(attr(x, "curves"))
   table <- in_panels(lapply(chosen, curves_shown, x = x), chosen)
-  draw_base(picture(
+  picture(
     table, list(picture_layer("line", table, fits[table$group])),
     plot_key(fits, gibbsite_palette(length(fits)), lty = 1 + attr(x, "normal")),
     x = picture_axis("coefficient", free = TRUE),
@@ -292,9 +288,16 @@ plot.coefficient_comparison <- function(x, variables = NULL, ...) {
     note = if (length(chosen) < of) {
       paste(length(chosen), "of", of, "coefficients: those that differ most")
     }, panels = data.frame(panel = chosen, title = chosen, no_y = TRUE)
-  ))
-  invisible(x)
+  )
 }
+
+#' @rdname compare
+#' @export
+plot.coefficient_comparison <- plot_method(picture_comparison)
+
+#' @rdname compare
+#' @exportS3Method ggplot2::autoplot
+autoplot.coefficient_comparison <- autoplot_method(picture_comparison)
 
 # The curves of all fits of one coefficient: group (the fit's number), x, y.
 curves_shown <- function(name, x) {
@@ -401,7 +404,7 @@ most_different <- function(x, columns, n) {
 #'   criterion that matters, in its units.
 #' @param cores,seed,progress As in [running]. The chains of the folds run where
 #'   `cores` and [future::plan()] say, and the result is the same everywhere.
-#' @param x The result of `compare_k()`.
+#' @param x,object The result of `compare_k()`.
 #' @return A data frame of class `k_comparison` with a row for each fit, by
 #'   increasing `k` (the number of components, topics or factors): `fit` (its
 #'   name), `k`; of mixtures `log_evidence`, `log_evidence_se`, `probability`,
@@ -703,14 +706,10 @@ k_words <- function(x) {
 #' @export
 as.data.frame.k_comparison <- function(x, ...) bare_frame(x)
 
-#' @rdname compare_k
-#' @export
-plot.k_comparison <- function(x, ...) {
-  check_no_more(...)
+picture_k <- function(x, ..., call, arg) {
   if (!is_made_k_comparison(x)) {
     abort_argument(
-      "{.arg x} must be what {.fn compare_k} returns, whole.",
-      call = rlang::current_env()
+      "{.arg {arg}} must be what {.fn compare_k} returns, whole.", call = call
     )
   }
   shown <- intersect(c(attr(x, "criterion"), attr(x, "second")), names(x))
@@ -726,7 +725,7 @@ plot.k_comparison <- function(x, ...) {
   look[!table$judged] <- "not judged"
   blue <- gibbsite_palette(1)
   bars <- "2 standard errors of the difference"
-  draw_base(picture(
+  picture(
     table, list(
       picture_layer("line", table[!table$cut, ], "line"),
       picture_layer("segment", data.frame(
@@ -757,9 +756,16 @@ plot.k_comparison <- function(x, ...) {
     note = if (nrow(arrows) > 0L) "Arrows: values beyond the axis",
     panels = data.frame(panel = shown, title = measure_words[shown]),
     columns = 1L
-  ))
-  invisible(x)
+  )
 }
+
+#' @rdname compare_k
+#' @export
+plot.k_comparison <- plot_method(picture_k)
+
+#' @rdname compare_k
+#' @exportS3Method ggplot2::autoplot
+autoplot.k_comparison <- autoplot_method(picture_k)
 
 # Values of one measure, with the error of the difference if the verdicts are
 # about it: x, y, lower, upper, sure, judged; `cut` where a value is so much

@@ -245,16 +245,15 @@ waic.gibbsite_sample <- function(x, log_lik, ...) {
   loo::waic(log_lik.gibbsite_sample(x, log_lik, ...))
 }
 
-#' @rdname mh-predict
-#' @export
-plot.function_band <- function(x, ...) {
+picture_band <- function(x, ..., call, arg) {
   check_made(
-    x, c("mean", "lower", "upper"), "predict(, interval = \"mean\")", "x",
-    rlang::current_env()
+    x, c("mean", "lower", "upper"), "predict(, interval = \"mean\")", arg, call
   )
-  check_numeric_vector(x$mean, arg = "x$mean")
-  check_numeric_vector(x$lower, length = nrow(x), arg = "x$lower")
-  check_numeric_vector(x$upper, length = nrow(x), arg = "x$upper")
+  for (column in c("mean", "lower", "upper")) {
+    check_numeric_vector(
+      x[[column]], length = nrow(x), arg = paste0(arg, "$", column), call = call
+    )
+  }
   named <- !names(x)[[1L]] %in% c("mean", "sd")
   at <- if (named) x[[1L]] else seq_len(nrow(x))
   order <- order(at)
@@ -264,7 +263,7 @@ plot.function_band <- function(x, ...) {
   # rows that were chosen from a band have no level
   level <- attr(x, "level")
   band <- if (is.null(level)) "interval" else paste(percent(level), "interval")
-  draw_base(picture(
+  picture(
     table, list(
       picture_layer("band", table, band),
       picture_layer("line", data.frame(x = at, y = table$mean), "mean")
@@ -273,9 +272,16 @@ plot.function_band <- function(x, ...) {
       plot_key(band, NA, fill = pale(colour, 0.2))
     ), x = picture_axis(if (named) names(x)[[1L]] else "value"),
     y = picture_axis("f")
-  ), list(...))
-  invisible(x)
+  )
 }
+
+#' @rdname mh-predict
+#' @export
+plot.function_band <- graphical_method(picture_band)
+
+#' @rdname mh-predict
+#' @exportS3Method ggplot2::autoplot
+autoplot.function_band <- autoplot_method(picture_band)
 
 # ---- Hints -------------------------------------------------------------------
 

@@ -537,25 +537,29 @@ tidy.monte_carlo <- function(x, conf.level = 0.95, ...) {
   table[c(1:3, 5:6, 4L)]
 }
 
-#' @rdname monte_carlo
-#' @export
-plot.monte_carlo <- function(x, level = 0.95, n = 40, ...) {
-  check_no_more(...)
-  check_monte_carlo(x)
-  rows <- seq_len(min(check_rows_shown(n), length(x$estimate)))
+picture_monte_carlo <- function(x, level = 0.95, n = 40, ..., call, arg) {
+  check_monte_carlo(x, arg, call)
+  rows <- seq_len(min(check_rows_shown(n, call), length(x$estimate)))
   # of one draw alone, the point
   x$mcse[is.na(x$mcse)] <- 0
   bounds <- function(level) mc_interval(x, level)[rows, , drop = FALSE]
-  level <- check_level(level)
-  draw_base(picture_intervals(intervals_shown(
+  level <- check_level(level, call = call)
+  picture_intervals(intervals_shown(
     x$estimate[rows], bounds(level), bounds(0.5), level,
     xlab = "expectation", line = NA_real_, estimate = "estimate", scaled = TRUE,
     note = if (length(rows) < length(x$estimate)) {
       paste(length(rows), "of", length(x$estimate), "estimates")
     }
-  )))
-  invisible(x)
+  ))
 }
+
+#' @rdname monte_carlo
+#' @export
+plot.monte_carlo <- plot_method(picture_monte_carlo)
+
+#' @rdname monte_carlo
+#' @exportS3Method ggplot2::autoplot
+autoplot.monte_carlo <- autoplot_method(picture_monte_carlo)
 
 #' @rdname monte_carlo
 #' @export

@@ -35,7 +35,7 @@
 #'   response.
 #' @param level Number between 0 and 1, default 0.95: the probability of the
 #'   central interval.
-#' @param x What `selected()` returned.
+#' @param x,object What `selected()` returned.
 #' @param n Whole number of rows to print (default 20) or of intervals to draw
 #'   (at most 20 by default).
 #' @param ... Not used.
@@ -204,15 +204,11 @@ print.selected_predictors <- function(x, n = 20, ...) {
 #' @export
 as.data.frame.selected_predictors <- function(x, ...) bare_frame(x)
 
-#' @rdname selected
-#' @export
-plot.selected_predictors <- function(x, n = 20, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
+picture_selected <- function(x, n = 20, ..., call, arg) {
   half <- attr(x, "half")
   if (!is_made_selected(x) || NROW(half) != nrow(x)) {
     abort_argument(
-      "{.arg x} must be what {.fn selected} returns, whole.", call = call
+      "{.arg {arg}} must be what {.fn selected} returns, whole.", call = call
     )
   }
   rows <- seq_len(min(check_count(n, call = call), nrow(x)))
@@ -240,6 +236,13 @@ plot.selected_predictors <- function(x, n = 20, ...) {
     "Beside the names: P(|effect| > ", format(threshold, digits = 3), ")",
     if (length(rows) < nrow(x)) paste0("; ", length(rows), " of ", nrow(x))
   ), drawn$note)
-  draw_base(drawn)
-  invisible(x)
+  drawn
 }
+
+#' @rdname selected
+#' @export
+plot.selected_predictors <- plot_method(picture_selected)
+
+#' @rdname selected
+#' @exportS3Method ggplot2::autoplot
+autoplot.selected_predictors <- autoplot_method(picture_selected)

@@ -205,18 +205,17 @@ summary.gibbsite_map <- function(object, ...) {
   )
 }
 
-#' @rdname gibbsite_map
-#' @export
-plot.gibbsite_map <- function(x, ...) {
-  check_map(x)
+picture_climb <- function(x, ..., call, arg) {
+  check_map(x, arg, call)
   if (!any(is.finite(x$trace))) {
     abort_argument(
-      c("{.arg x} has no log joint density to draw.",
-        i = "{.fn gibbs_sample} computes it if {.arg log_joint} is given.")
+      c("{.arg {arg}} has no log joint density to draw.",
+        i = "{.fn gibbs_sample} computes it if {.arg log_joint} is given."),
+      call = call
     )
   }
   table <- data.frame(x = seq_along(x$trace), y = x$trace)
-  draw_base(picture(
+  picture(
     table, list(
       picture_layer("line", table, "log joint density"),
       picture_layer("point", data.frame(table, size = 1), "log joint density")
@@ -225,9 +224,16 @@ plot.gibbsite_map <- function(x, ...) {
     x = picture_axis("sweep", at = unique(round(pretty(table$x)))),
     y = picture_axis("log joint density"),
     title = "Climb of the best start"
-  ), list(...))
-  invisible(x)
+  )
 }
+
+#' @rdname gibbsite_map
+#' @export
+plot.gibbsite_map <- graphical_method(picture_climb)
+
+#' @rdname gibbsite_map
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbsite_map <- autoplot_method(picture_climb)
 
 #' @export
 prior_summary.gibbsite_map <- function(object, ...) {

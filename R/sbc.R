@@ -323,14 +323,10 @@ dependence_words <- function(table) {
   }
 }
 
-#' @rdname sbc
-#' @export
-plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
-                              variables = NULL, level = 0.95, ...) {
-  call <- rlang::current_env()
-  check_no_more(...)
-  type <- check_choice(type, c("ecdf", "histogram"))
-  level <- check_level(level)
+picture_sbc <- function(x, type = c("ecdf", "histogram"), variables = NULL,
+                        level = 0.95, ..., call) {
+  type <- check_choice(type, c("ecdf", "histogram"), call = call)
+  level <- check_level(level, call = call)
   model <- fit_part(x, "model")
   names <- utils::head(
     choose_variables(variables, model$columns, call), 30L
@@ -345,7 +341,7 @@ plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
   colour <- gibbsite_palette(1L)
   lines <- type == "ecdf"
   half <- if (!lines) 0.5 * diff(table$x[1:2])
-  draw_base(picture(
+  picture(
     table, list(
       if (lines) picture_layer("band", table, band) else {
         picture_layer("rect", data.frame(
@@ -371,9 +367,16 @@ plot.gibbsite_sbc <- function(x, type = c("ecdf", "histogram"),
       type, ecdf = "difference of the ecdf", histogram = "simulations"
     ), free = TRUE, floor = type == "histogram"),
     panels = data.frame(panel = names, title = names)
-  ))
-  invisible(x)
+  )
 }
+
+#' @rdname sbc
+#' @export
+plot.gibbsite_sbc <- plot_method(picture_sbc)
+
+#' @rdname sbc
+#' @exportS3Method ggplot2::autoplot
+autoplot.gibbsite_sbc <- autoplot_method(picture_sbc)
 
 # F(r) - (r + 1) / (draws + 1), with the band: x, y, lower, upper, middle.
 rank_ecdf <- function(ranks, draws, level) {
@@ -744,10 +747,7 @@ print.geweke_joint <- function(x, ...) {
   invisible(x)
 }
 
-#' @rdname geweke_joint
-#' @export
-plot.geweke_joint <- function(x, ...) {
-  check_no_more(...)
+picture_geweke <- function(x, ..., call) {
   table <- summary(x)
   size <- nrow(table)
   # the largest of all |z| stays within with probability 0.95
@@ -756,7 +756,7 @@ plot.geweke_joint <- function(x, ...) {
   look <- ifelse(abs(table$z) > bound, "outside", "inside")
   colours <- gibbsite_palette(2L)
   band <- "holds every point of a correct sampler with probability 95%"
-  draw_base(picture(
+  picture(
     table, list(
       picture_layer("rect", data.frame(
         xmin = -bound, xmax = bound, ymin = -Inf, ymax = Inf
@@ -768,6 +768,13 @@ plot.geweke_joint <- function(x, ...) {
       plot_key(c("inside", "outside"), colours, pch = 19, shown = FALSE)
     ), x = picture_axis("z: difference of the means / standard error"),
     y = picture_axis(at = at, labels = table$variable)
-  ))
-  invisible(x)
+  )
 }
+
+#' @rdname geweke_joint
+#' @export
+plot.geweke_joint <- plot_method(picture_geweke)
+
+#' @rdname geweke_joint
+#' @exportS3Method ggplot2::autoplot
+autoplot.geweke_joint <- autoplot_method(picture_geweke)

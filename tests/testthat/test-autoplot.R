@@ -320,3 +320,43 @@ test_that("panels of a stack are as high as in plot(), and keys have rows", {
   expect_equal(rows_of_key(c("a", "b")), 1)
   expect_equal(rows_of_key(paste("in the data, chain", 1:5)), 2)
 })
+
+test_that("plot() and autoplot() of results draw the same picture", {
+  fit <- short_fit(quote(gibbs_lm))(mpg ~ wt + hp, datasets::mtcars)
+  other <- quietly(update(fit, seed = 2))
+  selected_by <- quietly(gibbs_lm(
+    mpg ~ wt + hp, datasets::mtcars, prior = lm_prior("horseshoe"),
+    draws = 50, burnin = 50, chains = 2, seed = 1, progress = FALSE
+  ))
+  chain <- quietly(mh_sample(
+    function(x) sum(stats::dnorm(x, log = TRUE)), c(a = 0, b = 0),
+    draws = 50, burnin = 50, chains = 2, seed = 1, progress = FALSE
+  ))
+  model <- short_fit(quote(gibbs_logistic))(am ~ wt, datasets::mtcars)
+  results <- list(
+    compare(a = fit, b = other),
+    suppressWarnings(compare_k(list(short_gmm(k = 1), short_gmm(k = 2)))),
+    predict(chain, function(x) x[[1]] + x[[2]] * 1:5, interval = "mean"),
+    suppressWarnings(sbc(model, n = 20, seed = 1, progress = FALSE)),
+    geweke_joint(model, n = 20, chains = 2, seed = 1, progress = FALSE),
+    monte_carlo(cbind(u = 1:9, v = 2:10)),
+    quietly(selected(selected_by)),
+    gibbs_gmm(datasets::faithful, 2, method = "icm", seed = 1)
+  )
+  for (x in results) {
+    made <- with_function("draw_ggplot", identity, ggplot2::autoplot(x))
+    drawn <- NULL
+    with_function(
+      "draw_base", function(picture, ...) drawn <<- picture, plot(x)
+    )
+    expect_equal(drawn, made)
+    page <- ggplot2::ggplot_build(ggplot2::autoplot(x))
+    expect_gt(nrow(page$data[[1]]), 0)
+    expect_error(ggplot2::autoplot(x, odd = 1), class = "gibbsite_error")
+  }
+  # errors name the argument of the function that was called
+  expect_error(plot(structure(list(), class = "monte_carlo")), "`x`")
+  expect_error(
+    ggplot2::autoplot(structure(list(), class = "monte_carlo")), "`object`"
+  )
+})
