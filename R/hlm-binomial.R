@@ -291,4 +291,3 @@ way_of_trials <- function(..., total) {
 model_start.hlm_crossed_binomial_model <- function(model, init) {
   hlm_state(model, start_bar_covariances(model, init), 1)
 }
-

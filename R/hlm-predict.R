@@ -445,6 +445,8 @@ rows_of_new_groups <- function(model, rows) {
 #'   [gibbs_logistic()], [gibbs_count()], [gibbs_ordinal()] or
 #'   [gibbs_categorical()]; for `fixef()` of any regression.
 #' @param sigma Not used (an argument of the generic).
+#' @param condVar `TRUE` (default) or `FALSE`: whether the data frames have the
+#'   attribute `postVar`, as in lme4.
 #' @param level Number between 0 and 1, default 0.95: the posterior probability
 #'   of each interval.
 #' @param ... Not used.
@@ -529,10 +531,14 @@ mixed_moments <- function(parts) {
 
 #' @rdname fixef.gibbsite_regression
 #' @rawNamespace S3method(nlme::ranef, gibbsite_regression)
-ranef.gibbsite_regression <- function(object, ...) {
+ranef.gibbsite_regression <- function(object,
+                                      condVar = TRUE, # nolint
+                                      ...) {
   check_no_more(...)
+  condVar <- check_flag(condVar) # nolint: object_name_linter.
   grouped_model(object, "object", rlang::current_env())
-  predictor_deviations(fit_part(object, "model"), object)
+  out <- predictor_deviations(fit_part(object, "model"), object)
+  if (condVar) out else lapply(out, `attr<-`, "postVar", NULL)
 }
 
 #' @exportS3Method

@@ -273,6 +273,9 @@ test_that("estimates have the names and shapes of lme4", {
   fit <- hlm_fit(weight ~ Time + (1 + Time | Chick), chicks)
   expect_identical(dim(nlme::ranef(fit)$Chick), c(50L, 2L))
   expect_identical(dim(attr(nlme::ranef(fit)$Chick, "postVar")), c(2L, 2L, 50L))
+  bare <- nlme::ranef(fit, condVar = FALSE)
+  expect_null(attr(bare$Chick, "postVar"))
+  expect_equal(bare, nlme::ranef(fit), ignore_attr = TRUE)
   expect_identical(
     rownames(nlme::VarCorr(fit)), c("sd[1]", "sd[2]", "cor[2,1]", "sigma")
   )
