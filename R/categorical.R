@@ -240,6 +240,7 @@ categorical_data <- function(frame, prior, layout) {
   n <- length(rows)
   counts <- category_counts(frame)[rows, , drop = FALSE]
   total <- rowSums(counts)
+  proposals <- has_proposals(counts, total)
   # the columns are the same for all categories
   basis <- prior[[1L]]$basis
   x <- in_basis(frame$x[rows, , drop = FALSE], basis)
@@ -253,7 +254,7 @@ categorical_data <- function(frame, prior, layout) {
   # the priors of the categories differ, the groups and predictors do not
   way <- way_of_trials(
     frame, layout, rows, x, 1 / prior[[1L]]$slope_variance, total / 4, nesting,
-    total = total
+    proposals = proposals
   )
   part <- function(bars, category) {
     out <- list(
@@ -261,7 +262,7 @@ categorical_data <- function(frame, prior, layout) {
       bars = bars, fixed = fixed,
       offset = as.double(frame$offset[rows]), constant = constant,
       nesting = nesting, response = binomial_rows(
-        "logit", unname(counts[, category]), unname(total)
+        "logit", unname(counts[, category]), unname(total), proposals
       )
     )
     out$basis <- basis
@@ -417,11 +418,30 @@ model_start.categories_model <- function(model, init) {
 
 #' @exportS3Method
 model_sweeps.categories_model <- function(model, state, n, control) {
+  parts <- model$data$parts
+  if (!is.null(parts[[1L]]$response$proposals)) {
+    state$counts <- state$counts %||% numeric(8L * (length(parts) + 1L))
+  }
   run <- .Call(C_hlm_categories_sweeps, model$data, state, n, control)
   for (view in category_views(model)) {
     run <- with_bases(view$model, run, view$at)
   }
   run
+}
+
+#' @exportS3Method
+model_acceptance.categories_model <- function(model, state) {
+  if (is.null(state$counts)) {
+    return(NULL)
+  }
+  tables <- lapply(category_views(model), function(view) {
+    k <- match(view$category, model_response(model)$levels) - 1L
+    own <- list(counts = state$counts[8L * (k - 1L) + 1:8])
+    out <- bars_acceptance(model, own)
+    out$block <- paste0(view$category, ": ", out$block)
+    out
+  })
+  do.call(rbind, tables)
 }
 
 #' @exportS3Method

@@ -274,14 +274,14 @@ crossed_binomial_data <- function(frame, prior, layout) {
   c(data, way_of_trials(
     frame, layout, which(used), x, common$precision,
     frame$total[used] / if (frame$link == "probit") 1 else 4, nesting,
-    total = frame$total[used]
+    proposals = !is.null(data$response$proposals)
   ))
 }
 
 # How the deviations of several bars are drawn together: the element `near` of
 # proposals, or `joint` of latent responses.
-way_of_trials <- function(..., total) {
-  way <- if (has_proposals(total)) list(near = near_bars(...)) else
+way_of_trials <- function(..., proposals) {
+  way <- if (proposals) list(near = near_bars(...)) else
     list(joint = joint_draw(...))
   Filter(Negate(is.null), way)
 }

@@ -153,6 +153,10 @@ count_response <- function(y, name, call) {
     )
   }
   trials <- unname(y[, 1L] + y[, 2L])
+  abort_elements(
+    !is.na(trials) & trials > 2^53, trials, name,
+    "counts of 2^53 trials at most", call
+  )
   list(
     y = ifelse(trials == 0, 0, unname(y[, 1L]) / pmax(trials, 1)),
     trials = as.double(trials), kind = "counts"
@@ -191,9 +195,10 @@ logistic_frame <- function(parts) {
 }
 
 # What core/hlm/hlm_latent.h reads of the responses. proposals: NULL for none.
-binomial_rows <- function(type, success, total) {
+binomial_rows <- function(type, success, total,
+                          proposals = has_proposals(success, total)) {
   out <- list(type = type, success = success, total = total)
-  if (has_proposals(total)) out$proposals <- 1
+  if (proposals) out$proposals <- 1
   out
 }
 
@@ -201,9 +206,12 @@ binomial_rows <- function(type, success, total) {
 # each trial and are whole, and the chains mix slowly where a row has many: with
 # five or more a row on average, and with fractional weights, the effects are
 # drawn by proposals, as those of counts.
-has_proposals <- function(total) {
-  total <- total[total > 0]
-  any(total != round(total)) || mean(total) >= 5
+has_proposals <- function(success, total) {
+  has_fractions(success, total) || mean(total[total > 0]) >= 5
+}
+
+has_fractions <- function(success, total) {
+  any(success != round(success)) || any(total != round(total))
 }
 
 # What a regression with a link is called, in print.

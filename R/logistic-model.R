@@ -10,7 +10,7 @@ logistic_model <- function(parts, prior, link, call) {
   data <- list(
     density = posterior$density, map = mode$map,
     precision_factor = mode$precision_factor,
-    every = augmentation_interval(frame$total)
+    every = augmentation_interval(frame$success, frame$total)
   )
   new_model(
     "logistic_model",
@@ -41,9 +41,9 @@ logistic_model <- function(parts, prior, link, call) {
 # The time of the augmentation is proportional to the trials, that of the other
 # steps to the observations. 0: it is left out, of fractions, which it does not
 # take, and of so many trials that it would be slow and its moves small.
-augmentation_interval <- function(total) {
-  many <- sum(total) > 1e5 && has_proposals(total)
-  if (many || any(total != round(total))) {
+augmentation_interval <- function(success, total) {
+  many <- sum(total) > 1e5 && has_proposals(success, total)
+  if (many || has_fractions(success, total)) {
     return(0)
   }
   ceiling(10 * sum(total) / sum(total > 0))

@@ -57,7 +57,8 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
   columns <- if (grouped) crossed_columns(frame, layout) else {
     c(fixed, "log_lik")
   }
-  page <- paste0("see ?", sub("gibbs_", "", name), "_prior.")
+  one <- if (inherits(prior, "gibbsite_prior")) prior else prior[[1L]]
+  page <- paste0("see ?", class(one)[[1L]], ".")
   if (grouped) title <- paste("Hierarchical", within_sentence(title))
   new_model(
     if (grouped) {

@@ -371,10 +371,8 @@ SEXP C_hlm_count_sweeps(SEXP data_list, SEXP state_list, SEXP n,
  * next. */
 static void open_part(hlm_latent *part, hlm_count *proposals, SEXP list,
                       const hlm_latent_data *data, hlm_state *state,
-                      const double *sweep) {
+                      const double *sweep, double *counts) {
   if (proposals != NULL) {
-    double *counts = (double *)R_alloc(8, sizeof *counts);
-    memset(counts, 0, 8 * sizeof *counts);
     const hlm_count_data own = count_data_of(data, list);
     const hlm_count_state all = {*state, NULL, sweep, counts};
     open_count(proposals, &own, &all);
@@ -403,7 +401,7 @@ static hlm_latent_data unpack_part(SEXP list, SEXP state,
 /* Element `shift`, NULL if that has no elements. */
 static hlm_latent *open_shift(SEXP data_list, SEXP state,
                               const hlm_latent_data *first,
-                              hlm_count *proposals) {
+                              hlm_count *proposals, double *counts) {
   SEXP list = args_element(data_list, "shift");
   if (Rf_xlength(list) == 0)
     return NULL;
@@ -419,7 +417,7 @@ static hlm_latent *open_shift(SEXP data_list, SEXP state,
   *own.beta = 1.0;
   hlm_latent *shift = (hlm_latent *)R_alloc(1, sizeof *shift);
   open_part(shift, proposals, list, &data, &own,
-            args_doubles(state, "sweep", 1));
+            args_doubles(state, "sweep", 1), counts);
   return shift;
 }
 
@@ -450,14 +448,19 @@ SEXP C_hlm_categories_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   hlm_latent *part = (hlm_latent *)R_alloc(parts, sizeof *part);
   const double *sweep = args_doubles(copy, "sweep", 1);
   hlm_count *proposals = NULL;
+  double *counts = NULL;
   if (has_proposals(
-        args_element(args_item(data_list, "parts", 0, parts), "response")))
+        args_element(args_item(data_list, "parts", 0, parts), "response"))) {
     proposals = (hlm_count *)R_alloc(parts + 1, sizeof *proposals);
+    counts = args_doubles(copy, "counts", args_product(8, parts + 1));
+  }
   for (size_t k = 0; k < parts; k++)
     open_part(part + k, proposals ? proposals + k : NULL,
-              args_item(data_list, "parts", k, parts), data + k, &state, sweep);
+              args_item(data_list, "parts", k, parts), data + k, &state, sweep,
+              counts ? counts + 8 * k : NULL);
   hlm_latent *shift =
-    open_shift(data_list, copy, data, proposals ? proposals + parts : NULL);
+    open_shift(data_list, copy, data, proposals ? proposals + parts : NULL,
+               counts ? counts + 8 * parts : NULL);
   hlm_categories model;
   hlm_categories_open(&model, part, parts, shift, proposals,
                       scan_work(hlm_categories_work_size(parts, data->n)));

@@ -186,9 +186,8 @@ static void derivatives_by_differences(void) {
         const double bend = (below.slope - above.slope) / (2.0 * h);
         EXPECT_NEAR(bend, at.bend, 1e-6 * (1.0 + bend));
         const double third = (above.bend - below.bend) / (2.0 * h);
-        const double steep =
-          types[k] == HLM_PROBIT ? hlm_steepness(eta, 0.0) : 1.0;
-        EXPECT(fabs(third) <= steep * at.bend + 1e-6 * (1.0 + at.bend));
+        EXPECT(!hlm_is_self_concordant(&rows) ||
+               fabs(third) <= at.bend + 1e-6 * (1.0 + at.bend));
       }
   }
 }

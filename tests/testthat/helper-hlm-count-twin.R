@@ -96,10 +96,16 @@ twin_count_move <- function(density, base, design, right, precision, start, e,
   if (length(wide) == 0) {
     return(e)
   }
-  # a slice step along a line
   j <- wide[[sweep %% length(wide) + 1]]
   inverse <- solve(mode$precision)
-  line <- inverse[, j] / sqrt(inverse[j, j])
+  twin_count_slide(
+    density, base, design, right, precision, e,
+    inverse[, j] / sqrt(inverse[j, j])
+  )
+}
+
+# A slice step along a line.
+twin_count_slide <- function(density, base, design, right, precision, e, line) {
   at <- function(s) e + s * line
   s <- twin_slice(function(s) {
     e <- at(log(s))
@@ -154,6 +160,12 @@ twin_count_bar <- function(model, r, rough, f, state, wrong) {
       density(i), others[i], bar$z[i, , drop = FALSE], numeric(q), inverse,
       numeric(q), u[, j], wrong
     )
+    for (k in seq_len(if (all(r$y[i] == 0)) q else 0)) {
+      u[, j] <- twin_count_slide(
+        density(i), others[i], bar$z[i, , drop = FALSE], numeric(q), inverse,
+        u[, j], (seq_len(q) == k) / sqrt(inverse[k, k])
+      )
+    }
   }
   # b, with theta_j = u_j + A_j b fixed
   b <- state$b

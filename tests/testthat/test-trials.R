@@ -27,7 +27,7 @@ trials_fit <- function(formula, data, ..., draws = 1500) {
 
 # The same model with a latent response for each trial.
 with_latent <- function(code) {
-  with_function("has_proposals", function(total) FALSE, code)
+  with_function("has_proposals", function(success, total) FALSE, code)
 }
 
 test_that("proposals have the posterior of latent responses", {
@@ -65,6 +65,8 @@ test_that("so have the categories", {
     other <- with_latent(run(formula))
     expect_identical(colnames(as.matrix(fit)), colnames(as.matrix(other)))
     expect_same_means(fit, other, colnames(as.matrix(fit)))
+    expect_true(all(acceptance(fit)$rate > 0.7))
+    expect_error(acceptance(other), "no Metropolis-Hastings steps")
   }
 })
 
@@ -132,6 +134,30 @@ test_that("a level of failures alone is drawn from the right posterior", {
   )
 })
 
+test_that("chains mix where groups are all successes, or far apart", {
+  skip_long()
+  groups <- data.frame(
+    s = c(1e5, 1e5, 0, 3e4, 5e4, 7e4), g = letters[1:6], o = 20 * c(-1, 1)
+  )
+  groups$f <- 1e5 - groups$s
+  for (link in c("logit", "probit")) {
+    fit <- trials_fit(cbind(s, f) ~ 1 + (1 | g), groups, link = link)
+    expect_gt(min(convergence(fit)$ess_bulk), 400)
+    fit <- trials_fit(
+      cbind(s, f) ~ 1 + (1 | g), groups[4:6, ], link = link,
+      offset = c(-20, 20, -20)
+    )
+    expect_gt(min(convergence(fit)$ess_bulk), 400)
+    expect_equal(unname(fitted(fit)), c(0.3, 0.5, 0.7), tolerance = 1e-2)
+  }
+  # counts of 0 alone, of as many trials
+  counts <- quietly(gibbs_count(
+    s ~ 1 + (1 | g), groups, offset = rep(log(1e5), 6), draws = 1500,
+    burnin = 300, chains = 2, seed = 1, progress = FALSE
+  ))
+  expect_gt(min(convergence(counts)$ess_bulk), 400)
+})
+
 test_that("weights may be fractions", {
   skip_long()
   data <- trials_example(1)
@@ -162,4 +188,16 @@ test_that("weights may be fractions", {
   }
   fit <- run(data)
   expect_same_means(fit, run(twice, weights = half), names(coef(fit)))
+  # weights of which the trials are whole and the successes are not
+  even <- data.frame(s = c(1, 3, 2, 1, 3, 1), g = letters[c(1, 2, 3, 1, 2, 3)])
+  for (formula in c(cbind(s, 4 - s) ~ 1, cbind(s, 4 - s) ~ 1 + (1 | g))) {
+    fit <- trials_fit(formula, even, draws = 50, weights = rep(0.5, 6))
+    expect_true(all(is.finite(as.matrix(fit))))
+    fit <- quietly(gibbs_categorical(
+      formula, even, draws = 50, burnin = 10, chains = 1, seed = 1,
+      weights = rep(0.5, 6), progress = FALSE
+    ))
+    expect_true(all(is.finite(as.matrix(fit))))
+    expect_match(acceptance(fit)$block, "coefficients|groups", all = FALSE)
+  }
 })

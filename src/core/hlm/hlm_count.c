@@ -33,12 +33,13 @@ static size_t larger(size_t a, size_t b) {
 static void *carve(hlm_count *m, arena *work) {
   const hlm_count_data *data = &m->data;
   const size_t p = data->groups.p;
-  size_t width = p, deviations = 0;
+  size_t width = p, deviations = 0, all = 0;
   const double bars = (double)data->groups.bars;
   for (size_t f = 0; f < data->groups.bars; f++) {
     const hlm_data *bar = data->groups.bar + f;
     width = larger(width, bar->q);
     deviations = larger(deviations, bar->q * bar->groups);
+    all += bar->q * bar->groups;
   }
   const double w = (double)width, n = (double)data->rows.n;
   m->eta = arena_doubles(work, n);
@@ -48,6 +49,7 @@ static void *carve(hlm_count *m, arena *work) {
   m->reference = arena_doubles(work, (double)p);
   m->wide = arena_take(work, (double)p, sizeof *m->wide);
   m->expected = arena_doubles(work, n * bars);
+  m->at_edge = arena_take(work, (double)all, sizeof *m->at_edge);
   m->shift = arena_doubles(work, (double)deviations * (double)p);
   m->within = arena_doubles(work, bars > 0.0 ? n * (double)p : 0.0);
   m->right = arena_doubles(work, (double)p);
@@ -120,18 +122,42 @@ static void differentiate_block(hlm_count *m, const block *k, const double *e) {
   }
 }
 
-/* The factor by which a step of Newton's method from `e` is shortened. */
-static double shortened(const hlm_count *m, const block *k, const double *e,
-                        const double *step) {
-  double most = 0.0;
+/* The log density at centre + s step */
+static double log_density(const hlm_count *m, const block *k, double s) {
+  const size_t d = k->d;
+  double value = 0.0;
   for (size_t i = 0; i < k->count; i++) {
-    const double *x = k->design + k->d * i;
-    const double change = linalg_inner(x, step, k->d);
-    double steep = 1.0;
-    if (k->likelihood->type == HLM_PROBIT)
-      steep = hlm_steepness(m->base[i] + linalg_inner(x, e, k->d), change);
-    most = fmax(most, steep * fabs(change));
+    const double *x = k->design + d * i;
+    double eta = m->base[i];
+    for (size_t j = 0; j < d; j++)
+      eta += x[j] * (m->centre[j] + s * m->step[j]);
+    value += hlm_log_row(k->likelihood, row_at(k, i), eta);
   }
+  for (size_t j = 0; j < d; j++) {
+    const double *row = k->precision + d * j;
+    const double e = m->centre[j] + s * m->step[j];
+    double sum = k->right ? k->right[j] : 0.0;
+    for (size_t l = 0; l < d; l++)
+      sum -= 0.5 * row[l] * (m->centre[l] + s * m->step[l]);
+    value += e * sum;
+  }
+  return value;
+}
+
+/* The factor by which a step of Newton's method from the centre is shortened.  slope:
+ * of the log density along it. */
+static double shortened(const hlm_count *m, const block *k, double slope) {
+  if (!hlm_is_self_concordant(k->likelihood)) {
+    const double now = log_density(m, k, 0.0);
+    double s = 1.0;
+    while (slope > NEAR && s > 1e-10 &&
+           !(log_density(m, k, s) >= now + 1e-4 * s * slope))
+      s *= 0.5;
+    return s;
+  }
+  double most = 0.0;
+  for (size_t i = 0; i < k->count; i++)
+    most = fmax(most, fabs(linalg_inner(k->design + k->d * i, m->step, k->d)));
   return most > 1e-8 ? log1p(most) / most : 1.0;
 }
 
@@ -146,7 +172,7 @@ static status find_mode(hlm_count *m, const block *k) {
     linalg_solve_lower(m->factor, k->d, m->step);
     const double distance = linalg_inner(m->step, m->step, k->d);
     linalg_solve_lower_transposed(m->factor, k->d, m->step);
-    const double scale = shortened(m, k, m->centre, m->step);
+    const double scale = shortened(m, k, distance);
     for (size_t j = 0; j < k->d; j++)
       m->centre[j] += scale * m->step[j];
     if (distance < NEAR)
@@ -214,6 +240,7 @@ static status move_block(hlm_count *m, const block *k, double *e,
 
 typedef struct {
   const hlm_count *model;
+  const block *rows;
   double slope, bend; /* of the quadratic part */
 } line;
 
@@ -222,26 +249,21 @@ static double log_of_line(const void *target, double s) {
   const line *t = target;
   const hlm_count *m = t->model;
   double sum = s * (t->slope - 0.5 * s * t->bend);
-  for (size_t i = 0; i < m->rows.n; i++)
-    sum += hlm_log_row(&m->rows, i, m->eta[i] + s * m->along[i]);
+  for (size_t i = 0; i < t->rows->count; i++) {
+    const size_t row = row_at(t->rows, i);
+    sum += hlm_log_row(&m->rows, row, m->eta[row] + s * m->along[i]);
+  }
   return sum;
 }
 
-/* A slice step of the fixed effects along column j of H^-1, in units of the standard
- * deviation of effect j: after move_block(), of which the factor of H is. */
-static void slide(hlm_count *m, const block *k, size_t j, double *e) {
+/* A slice step of e along `step`. */
+static void slide(hlm_count *m, const block *k, double *e) {
   const size_t d = k->d;
-  memset(m->step, 0, d * sizeof *m->step);
-  m->step[j] = 1.0;
-  linalg_solve_lower(m->factor, d, m->step);
-  const double length = sqrt(linalg_inner(m->step, m->step, d));
-  linalg_solve_lower_transposed(m->factor, d, m->step);
-  line target = {m, 0.0, 0.0};
-  for (size_t c = 0; c < d; c++)
-    m->step[c] /= length;
+  line target = {m, k, 0.0, 0.0};
   for (size_t c = 0; c < d; c++) {
     const double *row = k->precision + d * c;
-    target.slope += m->step[c] * (k->right[c] - linalg_inner(row, e, d));
+    target.slope +=
+      m->step[c] * ((k->right ? k->right[c] : 0.0) - linalg_inner(row, e, d));
     target.bend += m->step[c] * linalg_inner(row, m->step, d);
   }
   for (size_t i = 0; i < k->count; i++)
@@ -250,7 +272,31 @@ static void slide(hlm_count *m, const block *k, size_t j, double *e) {
   for (size_t c = 0; c < d; c++)
     e[c] += s * m->step[c];
   for (size_t i = 0; i < k->count; i++)
-    m->eta[i] += s * m->along[i];
+    m->eta[row_at(k, i)] += s * m->along[i];
+}
+
+/* One of the fixed effects along column j of H^-1, in units of the standard deviation
+ * of effect j: after move_block(), of which the factor of H is. */
+static void slide_fixed(hlm_count *m, const block *k, size_t j, double *e) {
+  const size_t d = k->d;
+  memset(m->step, 0, d * sizeof *m->step);
+  m->step[j] = 1.0;
+  linalg_solve_lower(m->factor, d, m->step);
+  const double length = sqrt(linalg_inner(m->step, m->step, d));
+  linalg_solve_lower_transposed(m->factor, d, m->step);
+  for (size_t c = 0; c < d; c++)
+    m->step[c] /= length;
+  slide(m, k, e);
+}
+
+/* Those of a group along each deviation, in units of the prior's standard deviation
+ * given the others. */
+static void slide_group(hlm_count *m, const block *k, double *e) {
+  for (size_t j = 0; j < k->d; j++) {
+    memset(m->step, 0, k->d * sizeof *m->step);
+    m->step[j] = 1.0 / sqrt(k->precision[j + k->d * j]);
+    slide(m, k, e);
+  }
 }
 
 /* ---- effects --------------------------------------------------------------------- */
@@ -275,9 +321,9 @@ static status move_fixed(hlm_count *m, const double *design, double *counts) {
   const block fixed = fixed_block(m, design);
   const status outcome = move_block(m, &fixed, m->state.groups.b, counts);
   if (outcome == STATUS_OK && m->wide_count > 0)
-    slide(m, &fixed,
-          m->wide[(size_t)fmod(*m->state.sweep, (double)m->wide_count)],
-          m->state.groups.b);
+    slide_fixed(m, &fixed,
+                m->wide[(size_t)fmod(*m->state.sweep, (double)m->wide_count)],
+                m->state.groups.b);
   return outcome;
 }
 
@@ -382,8 +428,11 @@ static status draw_groups(hlm_count *m, size_t f, double *counts) {
                          m->theta,
                          &m->rows,
                          log_t};
-    outcome = move_block(
-      m, &group, m->state.groups.u + m->data.groups.first[f] + q * j, counts);
+    const size_t at = m->data.groups.first[f] + q * j;
+    double *u = m->state.groups.u + at;
+    outcome = move_block(m, &group, u, counts);
+    if (outcome == STATUS_OK && m->at_edge[at])
+      slide_group(m, &group, u);
   }
   return outcome;
 }
@@ -623,9 +672,13 @@ static void expect_rows(hlm_count *m, size_t f) {
   for (size_t i = 0; i < m->rows.n; i++)
     own[i] = (data->offset ? data->offset[i] : 0.0) +
              linalg_inner(data->x + p * i, m->reference, p);
-  for (size_t j = 0; j < data->groups.bar[f].groups; j++)
-    hlm_expect(&m->rows, rows->row + rows->first[j],
-               (size_t)(rows->first[j + 1] - rows->first[j]), own);
+  for (size_t j = 0; j < data->groups.bar[f].groups; j++) {
+    const int *row = rows->row + rows->first[j];
+    const size_t count = (size_t)(rows->first[j + 1] - rows->first[j]);
+    hlm_expect(&m->rows, row, count, own);
+    m->at_edge[data->groups.first[f] + data->groups.bar[f].q * j] =
+      hlm_is_at_edge(&m->rows, row, count);
+  }
 }
 
 status hlm_count_open(hlm_count *m, const hlm_count_data *data,

@@ -1,15 +1,16 @@
-/* Regression of counts, with groups or without:
+/* Regression of counts, and of binomial responses with many trials, with groups or
+ * without: rows of hlm_likelihood.h with
  *
- *   poisson    y_i ~ Poisson(exp(eta_i))
- *   negbinomial  y_i ~ NB(mean exp(eta_i), size r):  variance mu + mu^2 / r
  *   eta_i = o_i + x_i'b + sum_f z_fi'u_f,j(f,i),  u_fj ~ N(0, Sigma_f),
  *   b ~ N(m, P^-1),  Sigma_f half-t as in hlm.h,
- *   t = 1 / sqrt(r) ~ half-t with df degrees of freedom and scale A,
+ *   t = 1 / sqrt(r) ~ half-t with df degrees of freedom and scale A  (negbinomial).
  *
- * and the log-likelihood of row i counts v_i times.  A sweep:
+ * A sweep:
  *   b | r, y                                       without bars
  *   for each bar f:
- *     u_fj | b, the other bars, Sigma_f, r, y      for each group j
+ *     u_fj | b, the other bars, Sigma_f, r, y      for each group j; then slice steps
+ *                                     of its terms, if its likelihood does not fall to one
+ *                                     side: hlm_is_at_edge()
  *     b | theta, ...                               theta_j = u_fj + A_fj b fixed
  *     u_fk, Sigma_f -> s u_fk, D Sigma_f D         a slice step for each term k
  *     u_fk, Sigma_f -> u_fk + c u_fl, G Sigma_f G'  for all k != l, as in hlm.h
@@ -29,7 +30,8 @@
  * Hessian there.  A step D of Newton's is shortened by log(1 + d) / d, d the largest
  * change of an eta_i: with it the method converges from any point (Sun & Tran-Dinh
  * 2019, doi:10.1007/s10107-018-1282-4, sec. 3), since the third derivatives of a row
- * do not exceed the second ones.
+ * do not exceed the second ones.  Those of a probit row do, and its steps are halved
+ * until the density rises enough (Armijo's rule).
  *
  * With M_i the curvature of row i at a rough estimate of its mean,
  *   A_fj = (Sigma_f^-1 + sum z_i M_i z_i')^-1 sum z_i M_i x_i'
@@ -94,6 +96,7 @@ typedef struct {
   double *reference; /* p: the mode without groups                        */
   size_t *wide, wide_count; /* effects with slice steps of their own          */
   double *expected; /* n x F: the rough estimates of the means           */
+  int *at_edge; /* first[bars]: of a group's first place, hlm_is_at_edge() */
   double *shift, *within; /* the most q p J: A;  p x n: x - A'z             */
   double *right, *precision, *theta; /* p, p x p, the most q J              */
   double *centre, *factor, *step;    /* the most p or q: w, w x w, w        */

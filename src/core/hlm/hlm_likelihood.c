@@ -93,10 +93,18 @@ hlm_derivatives hlm_differentiate(const hlm_likelihood *rows, size_t i,
   return (hlm_derivatives){v * one.slope, v * one.bend};
 }
 
-/* With g as above, g (g + t) has the derivative g (g + t) (1 / (g + t) - 2 g - t), of
- * which the last factor is between -t - 1 and -t + 1. */
-double hlm_steepness(double eta, double change) {
-  return 1.0 + fmax(fabs(eta), fabs(eta + change));
+int hlm_is_self_concordant(const hlm_likelihood *rows) {
+  return rows->type != HLM_PROBIT;
+}
+
+int hlm_is_at_edge(const hlm_likelihood *rows, const int *row, size_t count) {
+  int no_y = 1, no_failures = rows->failures != NULL;
+  for (size_t at = 0; at < count; at++) {
+    const size_t i = (size_t)row[at];
+    no_y = no_y && !(rows->y[i] > 0.0);
+    no_failures = no_failures && !(rows->failures[i] > 0.0);
+  }
+  return count > 0 && (no_y || no_failures);
 }
 
 /* ---- rough estimates ---------------------------------------------------------------- */
@@ -115,30 +123,46 @@ static void expect_counts(const hlm_likelihood *rows, const int *row,
     mean[row[at]] *= counts / means;
 }
 
-static double probability(const hlm_likelihood *rows, double eta) {
+static double share_of(const hlm_likelihood *rows, double eta) {
   return rows->type == HLM_LOGIT ? 1.0 / (1.0 + exp(-eta))
                                  : pnorm(eta, 0.0, 1.0, 1, 0);
 }
 
-static double quantile(const hlm_likelihood *rows, double y, double f) {
-  return rows->type == HLM_LOGIT ? log(y / f)
-                                 : qnorm(y / (y + f), 0.0, 1.0, 1, 0);
+/* eta with F(eta) : F(-eta) = y : f */
+static double eta_of_odds(const hlm_likelihood *rows, double y, double f) {
+  if (rows->type == HLM_LOGIT)
+    return log(y / f);
+  return y < f ? qnorm(y / (y + f), 0.0, 1.0, 1, 0)
+               : -qnorm(f / (y + f), 0.0, 1.0, 1, 0);
 }
 
-/* Half a success and half a failure more keep the shares within (0, 1). */
+/* Half a success and half a failure more keep the shares within (0, 1).  The step to
+ * the eta of the group's odds from that of the means' odds is not too long, since the
+ * latter moves by less than the intercept where the rows differ. */
 static void expect_trials(const hlm_likelihood *rows, const int *row,
                           size_t count, double *eta) {
-  double y = 0.5, f = 0.5, hits = 0.5, misses = 0.5;
+  enum { ROUNDS = 20 };
+  double y = 0.5, f = 0.5, shift = 0.0;
   for (size_t at = 0; at < count; at++) {
-    const size_t i = (size_t)row[at];
-    const double trials = rows->y[i] + rows->failures[i];
-    const double share = probability(rows, eta[i]);
-    y += rows->y[i];
-    f += rows->failures[i];
-    hits += trials * share;
-    misses += trials * (1.0 - share);
+    y += rows->y[row[at]];
+    f += rows->failures[row[at]];
   }
-  const double shift = quantile(rows, y, f) - quantile(rows, hits, misses);
+  const double wanted = eta_of_odds(rows, y, f);
+  for (int round = 0; round < ROUNDS; round++) {
+    double hits = 0.0, misses = 0.0;
+    for (size_t at = 0; at < count; at++) {
+      const size_t i = (size_t)row[at];
+      const double trials = rows->y[i] + rows->failures[i];
+      /* the shares of the probit link end at 1e-197 */
+      const double here = fmax(-30.0, fmin(30.0, eta[i] + shift));
+      hits += trials * share_of(rows, here);
+      misses += trials * share_of(rows, -here);
+    }
+    const double step = wanted - eta_of_odds(rows, hits, misses);
+    if (!(fabs(step) > 0.05))
+      break;
+    shift += step;
+  }
   for (size_t at = 0; at < count; at++) {
     const size_t i = (size_t)row[at];
     eta[i] = of_row(rows, i, eta[i] + shift).bend;

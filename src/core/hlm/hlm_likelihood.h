@@ -42,9 +42,12 @@ typedef struct {
 hlm_derivatives hlm_differentiate(const hlm_likelihood *rows, size_t i,
                                   double eta);
 
-/* Of probit rows, a number c with |l_i'''| <= c |l_i''| between eta and
- * eta + change.  For the other types it is 1. */
-double hlm_steepness(double eta, double change);
+/* Whether |l_i'''| <= |l_i''| for all rows. */
+int hlm_is_self_concordant(const hlm_likelihood *rows);
+
+/* Whether the rows in `row` are all successes or all failures, or counts of 0: their
+ * likelihood does not fall to one side. */
+int hlm_is_at_edge(const hlm_likelihood *rows, const int *row, size_t count);
 
 /* mean (n): eta of the `count` rows in `row` becomes the means of Poisson and negative
  * binomial rows, the curvatures of logit and probit ones, with an intercept added to
