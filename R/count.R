@@ -47,7 +47,8 @@
 #' that were accepted. A bar has two more steps: one of the coefficients with
 #' the groups' own intercepts and slopes \eqn{u_j + A_j b} fixed, in which the
 #' groups' means move with the coefficients (Yu and Meng 2011), and one that
-#' multiplies the deviations and their standard deviation. Of two bars that are
+#' multiplies the deviations and their standard deviation. The deviations of a
+#' group whose counts are all 0 have slice steps too. Of two bars that are
 #' nested, or nearly so (pupils of whom few change their school), the deviation
 #' of each outer group and those of the groups within it move against each
 #' other, by a normal draw or by a slice step. \eqn{\Sigma}{Sigma}

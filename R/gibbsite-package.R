@@ -577,7 +577,8 @@ NULL
 #' no latent variables: with these the chains mix slowly where a row has many
 #' trials, the more so the rarer successes or failures are (Johndrow et al.
 #' 2019). The steps are those of [gibbs_count()], which propose coefficients and
-#' deviations at the mode of their conditionals.
+#' deviations at the mode of their conditionals. Groups of successes or failures
+#' alone have the slice steps of groups whose counts are all 0.
 #'
 #' @section Search for the mode of a logistic regression:
 #' `method = "newton"` takes steps \eqn{\Sigma(w) L'(w)}{Sigma(w) L'(w)}, each
