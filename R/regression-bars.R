@@ -57,8 +57,9 @@ bars_model <- function(frame, layout, class, trait, name, title, parameters,
   columns <- if (grouped) crossed_columns(frame, layout) else {
     c(fixed, "log_lik")
   }
-  one <- if (inherits(prior, "gibbsite_prior")) prior else prior[[1L]]
-  page <- paste0("see ?", class(one)[[1L]], ".")
+  # the categories have a logistic_prior() each
+  of <- sub("gibbs_", "", sub("categorical", "logistic", name))
+  page <- paste0("see ?", of, "_prior.")
   if (grouped) title <- paste("Hierarchical", within_sentence(title))
   new_model(
     if (grouped) {

@@ -394,3 +394,22 @@ test_that("a fit and its prior are printed", {
   again <- category_fit(r ~ x, data, prior_summary(two))
   expect_identical(as.matrix(again), as.matrix(two))
 })
+
+test_that("the advice names a page that exists", {
+  data <- transform(category_example(), size = factor(h, ordered = TRUE))
+  calls <- c(
+    r ~ x + (1 | g), r ~ x, count ~ x, size ~ x + (1 | g)
+  )
+  samplers <- list(
+    gibbs_categorical, gibbs_categorical, gibbs_count, gibbs_ordinal
+  )
+  for (i in seq_along(calls)) {
+    fit <- quietly(samplers[[i]](
+      calls[[i]], data, draws = 2, burnin = 0, chains = 1, seed = 1,
+      progress = FALSE
+    ))
+    words <- gibbsite:::fit_part(fit, "model")$cures
+    page <- sub(".*[?]([a-z_]+).*", "\\1", words)
+    expect_true(page %in% getNamespaceExports("gibbsite"), label = page)
+  }
+})
