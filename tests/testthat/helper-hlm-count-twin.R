@@ -233,7 +233,8 @@ twin_count_bar <- function(model, r, rough, f, state, wrong) {
       move <- twin_count_move(
         density(all), others + part(u), cbind(along),
         known * (inverse %*% sums)[k, c],
-        matrix(known * inverse[k, k] * sums[c, c]), 0, 0, wrong
+        matrix(known * inverse[k, k] * sums[c, c]),
+        -sum(u[k, ] * u[c, ]) / sum(u[c, ]^2), 0, wrong
       )
       u[k, ] <- u[k, ] + move * u[c, ]
       back <- diag(q)

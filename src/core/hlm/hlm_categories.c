@@ -75,6 +75,18 @@ static double log_sum(const hlm_categories *m, size_t i, size_t left_out) {
   return most + log(sum);
 }
 
+/* Newton's method for d begins where the b - d of all categories have the mean 0: the
+ * same point from any b + d. */
+static void place_shift(hlm_categories *m) {
+  double *start = m->proposals[m->parts].reference;
+  const size_t p = m->shift->data.p;
+  for (size_t j = 0; j < p; j++) {
+    start[j] = 0.0;
+    for (size_t k = 0; k < m->parts; k++)
+      start[j] += m->part[k].bar->state.b[j] / (double)m->parts;
+  }
+}
+
 /* d | b, and b - d */
 static status draw_shift(hlm_categories *m, const scan_control *control) {
   hlm_latent *shift = m->shift;
@@ -88,6 +100,8 @@ static status draw_shift(hlm_categories *m, const scan_control *control) {
     shift->mean[j] = sum / shift->data.bar->precision[j];
     d[j] = 0.0;
   }
+  if (m->proposals != NULL)
+    place_shift(m);
   for (size_t i = 0; i < m->n; i++)
     m->rest[i] = -log_sum(m, i, 0);
   const status outcome = sweep_part(m, m->parts, control);

@@ -475,19 +475,32 @@ static void scale_coordinate(hlm_count *m, size_t f, size_t k) {
   hlm_scale_groups(m->groups.bar + f, k, x);
 }
 
+/* The c with which u_fk + c u_fl is orthogonal to u_fl: the same point from anywhere
+ * along the line, where Newton's method can begin. */
+static double orthogonal(const hlm_model *bar, size_t k, size_t l) {
+  const size_t q = bar->data.q;
+  const double *u = bar->state.u;
+  double product = 0.0, square = 0.0;
+  for (size_t j = 0; j < bar->data.groups; j++) {
+    product += u[k + q * j] * u[l + q * j];
+    square += u[l + q * j] * u[l + q * j];
+  }
+  return square > 0.0 ? -product / square : 0.0;
+}
+
 /* u_fk, Sigma_f <- u_fk + c u_fl, G Sigma_f G' */
 static status shear(hlm_count *m, size_t f, size_t k, size_t l,
                     double *counts) {
   hlm_model *bar = m->groups.bar + f;
   const size_t q = bar->data.q;
-  const double zero = 0.0;
+  const double start = orthogonal(bar, k, l);
   const double precision = bar->inverse[k + q * k] * bar->sums[l + q * l];
   const double right = linalg_inner(bar->inverse + q * k, bar->sums + q * l, q);
   double c = 0.0;
   measure_along(m, f, k, l);
   const block along = {1,        m->rows.n, NULL,
                        m->along, &right,    &precision,
-                       &zero,    &m->rows,  log_t_at_centre(1)};
+                       &start,   &m->rows,  log_t_at_centre(1)};
   const status outcome = move_block(m, &along, &c, counts);
   for (size_t j = 0; j < bar->data.groups; j++)
     bar->state.u[k + q * j] += c * bar->state.u[l + q * j];

@@ -26,8 +26,9 @@
  * All conditionals of effects are log-concave.  One is drawn by a
  * Metropolis-Hastings step.  Its proposal does not depend on the effects' present
  * value: a mixture of N(v, H^-1) and a t distribution with the same centre and
- * scale, where v is found by Newton's method from a fixed point and H is minus the
- * Hessian there.  A step D of Newton's is shortened by log(1 + d) / d, d the largest
+ * scale, where v is found by Newton's method from a fixed point (of moves along a line,
+ * a point of the line that does not depend on the place) and H is minus the Hessian
+ * there.  A step D of Newton's is shortened by log(1 + d) / d, d the largest
  * change of an eta_i: with it the method converges from any point (Sun & Tran-Dinh
  * 2019, doi:10.1007/s10107-018-1282-4, sec. 3), since the third derivatives of a row
  * do not exceed the second ones.  Those of a probit row do, and its steps are halved
