@@ -5,8 +5,9 @@
  *   logit        y_i ~ Binomial(y_i + f_i, F(eta_i)),  F the logistic distribution
  *   probit       the same with F the normal distribution
  *
- * Row i counts v_i times.  A negative binomial row is a logit row with r failures at
- * eta_i - log r.  The coefficients of y and f may be any numbers, 0 or more.  */
+ * Row i counts v_i times.  A negative binomial row has the likelihood of a logit row
+ * with r failures at eta_i - log r.  y and f of logit and probit rows need not be
+ * whole.                                                                          */
 #ifndef GIBBSITE_HLM_LIKELIHOOD_H
 #define GIBBSITE_HLM_LIKELIHOOD_H
 
