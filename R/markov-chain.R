@@ -73,7 +73,10 @@
 #'   state. `simulate()`: a data frame with a
 #'   column for each path and `n + 1` rows, the first of them the state at the
 #'   beginning; states are a factor. `as.matrix()`: the transition
-#'   probabilities, an R matrix. `plot()`: the chain, invisibly.
+#'   probabilities, an R matrix. `plot()`: the chain, invisibly. `summary()`: a
+#'   data frame with a row for each state: the number of its communicating
+#'   class, whether this is closed and its period, and the state's probability
+#'   in the stationary distribution of its class, 0 if the class is not closed.
 #' @section Errors: `gibbsite_error_argument`; for a matrix that is not one of
 #'   transition probabilities the message names the first such row.
 #' @references

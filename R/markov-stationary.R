@@ -39,6 +39,19 @@ stationary <- function(chain) {
   if (nrow(out) == 1L) out[1L, ] else out
 }
 
+#' @rdname markov_chain
+#' @export
+summary.markov_chain <- function(object, ...) {
+  check_no_more(...)
+  p <- check_chain(object, rlang::current_env())$transition
+  found <- chain_classes(p)
+  data.frame(
+    state = rownames(p), class = found$class, closed = found$closed[found$class],
+    period = class_periods(found)[found$class],
+    stationary = colSums(stationary_rows(p)), row.names = NULL
+  )
+}
+
 # closed classes x states
 stationary_rows <- function(p, call = rlang::caller_env()) {
   found <- chain_classes(p)

@@ -538,3 +538,25 @@ test_that("sparse matrices, dimension names and factors are taken", {
   swapped <- state_after(lecture(), 1, c(c = 0.3, b = 0.2, a = 0.5))
   expect_equal(swapped, state_after(lecture(), 1, c(0.5, 0.2, 0.3)))
 })
+
+test_that("summary() has the class and the stationary probability of states", {
+  gambler <- rbind(c(1, 0, 0, 0), c(.5, 0, .5, 0), c(0, .5, 0, .5),
+                   c(0, 0, 0, 1))
+  chain <- markov_chain(gambler, paste("euro", 0:3))
+  found <- summary(chain)
+  expect_identical(found$state, paste("euro", 0:3))
+  expect_identical(found$closed, c(TRUE, FALSE, FALSE, TRUE))
+  expect_equal(found$period, c(1, 2, 2, 1))
+  expect_identical(found$stationary, c(1, 0, 0, 1))
+  expect_length(unique(found$class), 3)
+  two <- markov_chain(rbind(c(0.9, 0.1), c(0.4, 0.6)))
+  expect_equal(summary(two)$stationary, c(0.8, 0.2))
+  expect_equal(
+    summary(markov_chain(Matrix::Matrix(gambler, sparse = TRUE)))[-1],
+    found[-1]
+  )
+  expect_error(summary(two, 1), class = "gibbsite_error")
+  expect_error(
+    summary(markov_chain(list(gambler, gambler))), class = "gibbsite_error"
+  )
+})
