@@ -45,9 +45,10 @@ summary.markov_chain <- function(object, ...) {
   check_no_more(...)
   p <- check_chain(object, rlang::current_env())$transition
   found <- chain_classes(p)
+  class <- found$class
   data.frame(
-    state = rownames(p), class = found$class, closed = found$closed[found$class],
-    period = class_periods(found)[found$class],
+    state = rownames(p), class = class, closed = found$closed[class],
+    period = class_periods(found)[class],
     stationary = colSums(stationary_rows(p)), row.names = NULL
   )
 }
