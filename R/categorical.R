@@ -434,14 +434,13 @@ model_acceptance.categories_model <- function(model, state) {
   if (is.null(state$counts)) {
     return(NULL)
   }
-  tables <- lapply(category_views(model), function(view) {
-    k <- match(view$category, model_response(model)$levels) - 1L
-    own <- list(counts = state$counts[8L * (k - 1L) + 1:8])
-    out <- bars_acceptance(model, own)
-    out$block <- paste0(view$category, ": ", out$block)
+  categories <- model_response(model)$levels[-1L]
+  counts <- matrix(state$counts, 8L)
+  do.call(rbind, lapply(seq_along(categories), function(k) {
+    out <- bars_acceptance(model, list(counts = counts[, k]))
+    out$block <- paste0(categories[[k]], ": ", out$block)
     out
-  })
-  do.call(rbind, tables)
+  }))
 }
 
 #' @exportS3Method

@@ -58,8 +58,8 @@
 #'
 #' @section Weights:
 #' A weight \eqn{v} multiplies the log-likelihood of an observation: a whole
-#' number counts it \eqn{v} times. Weights may be fractions. They are not those
-#' of a survey, whose standard errors depend on the design.
+#' number counts it \eqn{v} times. Weights may be fractions. With the weights of
+#' a survey the intervals are not right, since they depend on its design.
 #'
 #' @section Without a prior:
 #' With `logistic_prior(slope_variance = Inf)` the posterior is proper only if

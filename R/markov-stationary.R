@@ -49,13 +49,13 @@ summary.markov_chain <- function(object, ...) {
   data.frame(
     state = rownames(p), class = class, closed = found$closed[class],
     period = class_periods(found)[class],
-    stationary = colSums(stationary_rows(p)), row.names = NULL
+    stationary = colSums(stationary_rows(p, found = found)), row.names = NULL
   )
 }
 
 # closed classes x states
-stationary_rows <- function(p, call = rlang::caller_env()) {
-  found <- chain_classes(p)
+stationary_rows <- function(p, call = rlang::caller_env(),
+                            found = chain_classes(p)) {
   closed <- found$members[found$closed]
   out <- matrix(0, length(closed), nrow(p))
   colnames(out) <- rownames(p)

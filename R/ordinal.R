@@ -196,9 +196,10 @@ check_ordinal_weights <- function(frame, call) {
     weights != round(weights), weights, "weights",
     "whole numbers of observations", call
   )
-  if (sum(weights) > 1e8) {
+  most <- 1e8
+  if (sum(weights) > most) {
     abort_argument(
-      "`weights` must be {digits(1e8)} at most together, not
+      "`weights` must be {digits(most)} at most together, not
        {digits(sum(weights))}: each observation is a latent variable.",
       call = call, class = "size"
     )

@@ -121,11 +121,9 @@ SEXP C_hlm_crossed_sweeps(SEXP data_list, SEXP state_list, SEXP n,
   SEXP copy = PROTECT(scan_copy_state(state_list));
   const hlm_state state = hlm_unpack_state(copy, data.bar, data.bars, data.p);
   hlm_model *bar = (hlm_model *)R_alloc(data.bars, sizeof *bar);
-  void **bar_work = (void **)R_alloc(data.bars, sizeof *bar_work);
-  for (size_t f = 0; f < data.bars; f++)
-    bar_work[f] = scan_work(hlm_work_size(data.bar + f));
   hlm_crossed model;
-  hlm_crossed_open(&model, &data, &state, bar, bar_work,
+  hlm_crossed_open(&model, &data, &state, bar,
+                   hlm_work_of_bars(data.bar, data.bars),
                    scan_work(hlm_crossed_work_size(&data)));
   const scan_model scan = {&model, hlm_crossed_sweep, hlm_crossed_record};
   SEXP result =

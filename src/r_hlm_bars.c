@@ -169,3 +169,10 @@ hlm_joint_data hlm_unpack_joint(SEXP list, const hlm_data *bar, size_t bars,
       Rf_error("a column of the factor must begin with its diagonal");
   return data;
 }
+
+void **hlm_work_of_bars(const hlm_data *bar, size_t bars) {
+  void **work = (void **)R_alloc(bars + 1, sizeof *work);
+  for (size_t f = 0; f < bars; f++)
+    work[f] = scan_work(hlm_work_size(bar + f));
+  return work;
+}

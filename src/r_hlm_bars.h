@@ -33,4 +33,7 @@ size_t hlm_unpack_nestings(SEXP list, const hlm_data *bar, size_t bars,
 hlm_joint_data hlm_unpack_joint(SEXP list, const hlm_data *bar, size_t bars,
                                 size_t n, const double *x);
 
+/* Work space for the model of each bar, R_alloc'd. */
+void **hlm_work_of_bars(const hlm_data *bar, size_t bars);
+
 #endif

@@ -283,10 +283,8 @@ static void open_count(hlm_count *model, const hlm_count_data *data,
                        const hlm_count_state *state) {
   const size_t bars = data->groups.bars;
   hlm_model *bar = (hlm_model *)R_alloc(bars + 1, sizeof *bar);
-  void **bar_work = (void **)R_alloc(bars + 1, sizeof *bar_work);
-  for (size_t f = 0; f < bars; f++)
-    bar_work[f] = scan_work(hlm_work_size(data->groups.bar + f));
-  const status opened = hlm_count_open(model, data, state, bar, bar_work,
+  const status opened = hlm_count_open(model, data, state, bar,
+                                       hlm_work_of_bars(data->groups.bar, bars),
                                        scan_work(hlm_count_work_size(data)));
   if (opened != STATUS_OK)
     scan_stop(opened);

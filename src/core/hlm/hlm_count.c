@@ -122,36 +122,33 @@ static void differentiate_block(hlm_count *m, const block *k, const double *e) {
   }
 }
 
-/* The log density at centre + s step */
-static double log_density(const hlm_count *m, const block *k, double s) {
+static double log_target(const hlm_count *m, const block *k, const double *e) {
   const size_t d = k->d;
   double value = 0.0;
-  for (size_t i = 0; i < k->count; i++) {
-    const double *x = k->design + d * i;
-    double eta = m->base[i];
-    for (size_t j = 0; j < d; j++)
-      eta += x[j] * (m->centre[j] + s * m->step[j]);
-    value += hlm_log_row(k->likelihood, row_at(k, i), eta);
-  }
-  for (size_t j = 0; j < d; j++) {
-    const double *row = k->precision + d * j;
-    const double e = m->centre[j] + s * m->step[j];
-    double sum = k->right ? k->right[j] : 0.0;
-    for (size_t l = 0; l < d; l++)
-      sum -= 0.5 * row[l] * (m->centre[l] + s * m->step[l]);
-    value += e * sum;
-  }
+  for (size_t i = 0; i < k->count; i++)
+    value += hlm_log_row(k->likelihood, row_at(k, i),
+                         m->base[i] + linalg_inner(k->design + d * i, e, d));
+  for (size_t j = 0; j < d; j++)
+    value += e[j] * ((k->right ? k->right[j] : 0.0) -
+                     0.5 * linalg_inner(k->precision + d * j, e, d));
   return value;
+}
+
+/* log_target() at centre + s step */
+static double log_target_at_step(const hlm_count *m, const block *k, double s) {
+  for (size_t j = 0; j < k->d; j++)
+    m->gap[j] = m->centre[j] + s * m->step[j];
+  return log_target(m, k, m->gap);
 }
 
 /* The factor by which a step of Newton's method from the centre is shortened.  slope:
  * of the log density along it. */
 static double shortened(const hlm_count *m, const block *k, double slope) {
   if (!hlm_is_self_concordant(k->likelihood)) {
-    const double now = log_density(m, k, 0.0);
+    const double now = log_target_at_step(m, k, 0.0);
     double s = 1.0;
     while (slope > NEAR && s > 1e-10 &&
-           !(log_density(m, k, s) >= now + 1e-4 * s * slope))
+           !(log_target_at_step(m, k, s) >= now + 1e-4 * s * slope))
       s *= 0.5;
     return s;
   }
@@ -185,15 +182,10 @@ static status find_mode(hlm_count *m, const block *k) {
  * distance from its centre. */
 static double log_ratio(const hlm_count *m, const block *k, const double *e) {
   const size_t d = k->d;
-  double value = 0.0, square = 0.0;
-  for (size_t i = 0; i < k->count; i++)
-    value += hlm_log_row(&m->rows, row_at(k, i),
-                         m->base[i] + linalg_inner(k->design + d * i, e, d));
-  for (size_t j = 0; j < d; j++) {
-    value += e[j] * ((k->right ? k->right[j] : 0.0) -
-                     0.5 * linalg_inner(k->precision + d * j, e, d));
+  const double value = log_target(m, k, e);
+  double square = 0.0;
+  for (size_t j = 0; j < d; j++)
     m->gap[j] = e[j] - m->centre[j];
-  }
   for (size_t j = 0; j < d; j++) {
     const double at = linalg_inner(m->factor + j + d * j, m->gap + j, d - j);
     square += at * at;

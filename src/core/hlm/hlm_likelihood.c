@@ -136,9 +136,10 @@ static double eta_of_odds(const hlm_likelihood *rows, double y, double f) {
                : -qnorm(f / (y + f), 0.0, 1.0, 1, 0);
 }
 
-/* Half a success and half a failure more keep the shares within (0, 1).  The step to
- * the eta of the group's odds from that of the means' odds is not too long, since the
- * latter moves by less than the intercept where the rows differ. */
+/* Half a success and half a failure are added, so that the odds are finite.  A round
+ * moves the intercept by the difference between the eta of these odds and that of the
+ * odds of the rows' means.  It does not move too far: the second eta changes by less
+ * than the intercept. */
 static void expect_trials(const hlm_likelihood *rows, const int *row,
                           size_t count, double *eta) {
   enum { ROUNDS = 20 };
