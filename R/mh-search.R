@@ -1,7 +1,7 @@
 # The search for the region of high density, from which the chains of
 # mh_sample() start. It is made once for a fit, before the chains.
 #
-# It climbs the log density (mh-climb.R). Bounded coordinates are searched on
+# It climbs the log density (density-search.R). Bounded coordinates are searched on
 # the whole line, also without `transform = TRUE`: a mode on a bound is an inner
 # point there.
 #

@@ -8,8 +8,8 @@
 #         41-56  the run that the file belongs to
 #         57-64  checksum of bytes 1-56, its first half
 #
-# Numbers are little-endian. A checksum of version 3 is checksum() of R/hash.R,
-# one of version 2 is rlang_hash() of R/hash.R. The header detects a
+# Numbers are little-endian. A checksum of version 3 is checksum() of R/saved.R,
+# one of version 2 is rlang_hash() of R/saved.R. The header detects a
 # damaged or foreign file before unserialize() reads it. With a single wrong bit
 # unserialize() may try to allocate gigabytes.
 

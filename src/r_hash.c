@@ -1,4 +1,4 @@
-/* The bytes of R objects, of which R/hash.R takes the hash.
+/* The bytes of R objects, of which R/saved.R takes the hash.
  *
  * They are defined here alone: neither the version of R nor the processor, nor
  * how R stores a vector, changes them. Numbers are little-endian. An object is

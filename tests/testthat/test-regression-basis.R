@@ -1,4 +1,4 @@
-# The coefficients of centred variables: R/regression-basis.R and R/hlm-basis.R.
+# The coefficients of centred variables: R/regression-rows.R and R/hlm-model.R.
 
 basis_data <- function(shift = 0, n = 60) {
   withr::with_seed(4, {
