@@ -363,21 +363,15 @@ within_covariance <- function(x) {
   unname(size * within * tcrossprod(unit))
 }
 
-# One round: the mean over the rows i of d S_i / tr(within^-1 S_i).
+# One round: the mean over the rows i of d S_i / tr(within^-1 S_i), S_i from the
+# fifth of the rows that is nearest.
 neighbour_scatter <- function(z, within, rounding) {
   root <- chol(within)
-  white <- t(backsolve(root, t(z), transpose = TRUE))
-  # each row with the fifth of the rows that is nearest, as pairs of indices
-  near <- .Call(C_near_rows, white, ceiling(nrow(white) / 5))
-  i <- near[, 1L]
-  squared <- rowSums((white[i, ] - white[near[, 2L], ])^2)
-  count <- tabulate(i)
-  trace <- rowsum(squared, i)[, 1L] / (2 * count) +
-    sum(diag(chol2inv(root)) * rounding)
-  weight <- ncol(z) / (nrow(z) * trace)
-  difference <- z[i, ] - z[near[, 2L], ]
-  crossprod(difference, weight[i] / (2 * count[i]) * difference) +
-    sum(weight) * diag(rounding)
+  white <- backsolve(root, t(z), transpose = TRUE)
+  own <- list(
+    variance = rounding, trace = sum(diag(chol2inv(root)) * rounding)
+  )
+  .Call(C_near_scatter, t(z), white, ceiling(nrow(z) / 5), own)
 }
 
 gap_of_rounding <- function(v) {

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "gmm/gmm_unknown.h"
 #include "r_args.h"
@@ -252,50 +253,75 @@ SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
   return result;
 }
 
-/* near[j + n i] <- whether row j is one of the `count` nearest of row i, among rows at
- * another place; distances that differ by rounding are equal.  Returns how many. */
-static size_t find_near(const double *x, size_t n, size_t d, size_t count,
-                        double *distance, double *sorted, char *near) {
-  size_t pairs = 0;
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < n; j++) {
-      double sum = 0.0;
-      for (size_t c = 0; c < d; c++) {
-        const double gap = x[i + n * c] - x[j + n * c];
-        sum += gap * gap;
-      }
-      distance[j] = sorted[j] = sum > 0.0 ? sqrt(sum) : INFINITY;
-    }
-    rPsort(sorted, (int)n, (int)count - 1);
-    const double limit = sorted[count - 1] * (1.0 + 1e-8);
-    for (size_t j = 0; j < n; j++) {
-      near[j + n * i] = distance[j] <= limit && isfinite(distance[j]);
-      pairs += (size_t)near[j + n * i];
-    }
+/* The squared distance of columns i and j of x, d x n. */
+static double squared_distance(const double *x, size_t d, size_t i, size_t j) {
+  double sum = 0.0;
+  for (size_t c = 0; c < d; c++) {
+    const double gap = x[c + d * i] - x[c + d * j];
+    sum += gap * gap;
   }
-  return pairs;
+  return sum;
 }
 
-/* x: n x d.  Returns the pairs (i, j) of a row and one of its `count` nearest, by j. */
-SEXP C_near_rows(SEXP x, SEXP count) {
-  size_t n, d;
-  args_matrix(x, "x", &n, &d);
-  const size_t nearest = args_scalar_count(count, "count", 1);
-  if (nearest >= n)
-    Rf_error("`count` must be below the number of rows");
-  double *work = (double *)R_alloc(2 * n, sizeof *work);
-  char *near = R_alloc(args_product(n, n), 1);
-  const size_t pairs = find_near(REAL(x), n, d, nearest, work, work + n, near);
-  if (pairs > INT_MAX)
-    Rf_error("too many pairs");
-  SEXP result = PROTECT(Rf_allocMatrix(INTSXP, (int)pairs, 2));
-  int *first = INTEGER(result), *second = first + pairs;
+/* near <- the `count` nearest columns of column i of x, d x n, among those at another
+ * place; distances that differ by rounding are equal.  Returns how many. */
+static size_t find_near(const double *x, size_t n, size_t d, size_t i,
+                        size_t count, double *square, double *sorted,
+                        size_t *near) {
+  for (size_t j = 0; j < n; j++) {
+    const double at = squared_distance(x, d, i, j);
+    square[j] = sorted[j] = at > 0.0 ? at : INFINITY;
+  }
+  rPsort(sorted, (int)n, (int)count - 1);
+  const double limit = sorted[count - 1] * (1.0 + 2e-8);
+  size_t found = 0;
   for (size_t j = 0; j < n; j++)
-    for (size_t i = 0; i < n; i++)
-      if (near[j + n * i]) {
-        *first++ = (int)i + 1;
-        *second++ = (int)j + 1;
+    if (square[j] <= limit && isfinite(square[j]))
+      near[found++] = j;
+  return found;
+}
+
+/* The sum over the columns i of z, d x n, of d S_i / (n tr(W^-1 S_i)).  S_i is half the
+ * mean of (z_i - z_j)(z_i - z_j)' over the `count` nearest j, plus R, a diagonal matrix.
+ * white: L^-1 z, where L L' = W; rounding: list(variance, trace): the diagonal of R, and
+ * tr(W^-1 R). */
+SEXP C_near_scatter(SEXP z, SEXP white, SEXP count, SEXP rounding) {
+  size_t n, d, rows, columns;
+  args_matrix(z, "z", &d, &n);
+  args_matrix(white, "white", &rows, &columns);
+  const size_t nearest = args_scalar_count(count, "count", 1);
+  const double *own = args_doubles(rounding, "variance", d);
+  const double least = args_number(rounding, "trace");
+  if (rows != d || columns != n)
+    Rf_error("`white` must have the size of `z`");
+  if (nearest >= n)
+    Rf_error("`count` must be below the number of columns");
+  double *work = (double *)R_alloc(2 * n, sizeof *work);
+  size_t *near = (size_t *)R_alloc(n, sizeof *near);
+  SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)d, (int)d));
+  double *sum = REAL(result);
+  const double *x = REAL(z), *u = REAL(white);
+  memset(sum, 0, d * d * sizeof *sum);
+  for (size_t i = 0; i < n; i++) {
+    const size_t found = find_near(u, n, d, i, nearest, work, work + n, near);
+    const double half = 0.5 / (double)found;
+    double trace = 0.0;
+    for (size_t k = 0; k < found; k++)
+      trace += squared_distance(u, d, i, near[k]);
+    const double weight = (double)d / ((double)n * (half * trace + least));
+    for (size_t k = 0; k < found; k++)
+      for (size_t c = 0; c < d; c++) {
+        const double gap = x[c + d * i] - x[c + d * near[k]];
+        for (size_t l = 0; l <= c; l++)
+          sum[c + d * l] +=
+            weight * half * gap * (x[l + d * i] - x[l + d * near[k]]);
       }
+    for (size_t c = 0; c < d; c++)
+      sum[c + d * c] += weight * own[c];
+  }
+  for (size_t c = 0; c < d; c++)
+    for (size_t l = 0; l < c; l++)
+      sum[l + d * c] = sum[c + d * l];
   UNPROTECT(1);
   return result;
 }

@@ -10,7 +10,7 @@
   ROUTINE(gmm_sweeps, 5)              \
   ROUTINE(gmm_evaluate, 6)            \
   ROUTINE(gmm_unknown_sweeps, 4)      \
-  ROUTINE(near_rows, 2)               \
+  ROUTINE(near_scatter, 4)            \
   ROUTINE(design_columns, 2)          \
   ROUTINE(laplace_sweeps, 4)          \
   ROUTINE(logistic_search, 3)         \
@@ -72,7 +72,7 @@
 
 SEXP C_gmm_sweeps(SEXP data, SEXP state, SEXP n, SEXP control, SEXP mode);
 SEXP C_gmm_unknown_sweeps(SEXP data, SEXP state, SEXP n, SEXP control);
-SEXP C_near_rows(SEXP x, SEXP count);
+SEXP C_near_scatter(SEXP z, SEXP white, SEXP count, SEXP rounding);
 SEXP C_gmm_evaluate(SEXP form, SEXP x, SEXP blocks, SEXP order, SEXP pivot,
                     SEXP what);
 SEXP C_logistic_mean(SEXP m, SEXP s, SEXP slope);

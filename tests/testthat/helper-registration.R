@@ -51,7 +51,11 @@ good_gmm <- function() {
       data = free$data, state = gibbsite:::model_start(free, NULL), n = 2,
       control = control_once(0)
     ),
-    C_near_rows = list(x = matrix(c(1, 2, 4, 8, 0, 0, 1, 1), 4), count = 2),
+    C_near_scatter = list(
+      z = matrix(c(1, 0, 2, 0, 4, 1, 8, 1), 2),
+      white = matrix(c(1, 0, 2, 0, 4, 1, 8, 1), 2), count = 2,
+      rounding = list(variance = c(0, 0), trace = 0)
+    ),
     C_gmm_sweeps = list(
       data = model$data, state = state, n = 2, control = control_once(0),
       mode = FALSE

@@ -1623,7 +1623,7 @@ test_that("data whose squares overflow are refused", {
 test_that("tiny concentrations leave weights that may underflow", {
   skip_long()
   for (form in forms) {
-    fit <- short_gmm(20, k = 6, covariance = form,
+    fit <- short_gmm(20, 100, k = 6, covariance = form,
                      prior = gmm_prior(alpha = 1e-3))
     expect_sound(fit)
     weight <- all_draws(fit)[, paste0("pi[", 1:6, "]")]
