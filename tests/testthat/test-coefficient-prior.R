@@ -96,8 +96,8 @@ test_that("logistic posteriors have the means and widths, by quadrature", {
     }
     p <- exp(log_p - max(log_p))
     fit <- quick(
-      gibbs_logistic, y ~ x, rows, prior, link = link, draws = 4000,
-      burnin = 100
+      gibbs_logistic, y ~ x, rows, prior, link = link,
+      draws = fast_or(1500, 4000), burnin = 100
     )
     expect_means(fit, c(
       "(Intercept)" = sum(p * grid$a) / sum(p), x = sum(p * grid$b) / sum(p)

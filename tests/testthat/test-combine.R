@@ -19,7 +19,7 @@ completed_sets <- function(count = 3L) {
 quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
   lapply(sets, function(data) {
     suppressWarnings(f(
-      ..., data = data, draws = 200, burnin = 100, chains = 2, seed = seed
+      ..., data = data, draws = 60, burnin = 40, chains = 2, seed = seed
     ))
   })
 }
@@ -91,7 +91,7 @@ test_that("predictions are those of the mixture", {
     )
   }
   # rows of the data have the predictors of their own data set
-  expect_identical(dim(posterior_predict(fit)), c(1200L, 40L))
+  expect_identical(dim(posterior_predict(fit)), c(360L, 40L))
   expect_identical(
     posterior_linpred(fit)[401:402, 1:12],
     posterior_linpred(fits[[2]])[1:2, 1:12]
@@ -178,8 +178,8 @@ test_that("fits of other models are combined", {
   }
   own <- lapply(sets, function(data) {
     suppressWarnings(mh_sample(
-      log_posterior, c(a = 0, b = 0), x = data$x, y = data$y, draws = 100,
-      burnin = 100, chains = 1, seed = 1
+      log_posterior, c(a = 0, b = 0), x = data$x, y = data$y, draws = 20,
+      burnin = 20, chains = 1, seed = 1
     ))
   })
   line <- function(p, x) p[["a"]] + p[["b"]] * x[1:2]
@@ -191,7 +191,7 @@ test_that("fits of other models are combined", {
 
 test_that("fits of counts and of categories are combined", {
   skip_long()
-  set <- rep(1:3, each = 400)
+  set <- rep(1:3, each = 120)
   rates <- quiet_fits(gibbs_count, n ~ x + (1 | g), family = "negbinomial")
   fit <- combine_fits(rates, data = "imputed")
   expect_equal(
@@ -205,7 +205,7 @@ test_that("fits of counts and of categories are combined", {
   })
   expect_equal(ends$mean, mean(each))
   drawn <- posterior_epred(fit, newdata = new)
-  expect_identical(dim(drawn), c(1200L, 1L))
+  expect_identical(dim(drawn), c(360L, 1L))
   expect_equal(drawn[set == 2, 1], posterior_epred(rates[[2]], new)[, 1])
   middle <- predict(fit, new, type = "response", interval = "mean")
   expect_equal(middle$sd, sd(drawn))
@@ -229,7 +229,7 @@ test_that("fits of counts and of categories are combined", {
       colnames(shares)[max.col(shares, "first")]
     )
     drawn <- posterior_epred(fit)
-    expect_identical(dim(drawn), c(1200L, dim(shares)))
+    expect_identical(dim(drawn), c(360L, dim(shares)))
     expect_identical(dimnames(drawn), dimnames(posterior_epred(fits[[1]])))
     expect_identical(
       unname(drawn[set == 3, , ]), unname(posterior_epred(fits[[3]])[, , ])
@@ -275,7 +275,7 @@ test_that("fits of counts and of categories are combined", {
     k, labels = c("p", "q", "r")
   ))
   other <- suppressWarnings(gibbs_categorical(
-    k ~ x + (1 | g), other, draws = 200, burnin = 100, chains = 1, seed = 1
+    k ~ x + (1 | g), other, draws = 60, burnin = 40, chains = 1, seed = 1
   ))
   expect_gibbsite_error(combine_fits(fits[[1]], other, data = "imputed"))
 })
@@ -347,7 +347,7 @@ test_that("fits that do not agree are not combined", {
   fits <- quiet_fits(gibbs_lm, y ~ x)
   sets <- completed_sets()
   quick <- function(...) {
-    suppressWarnings(gibbs_lm(..., draws = 200, burnin = 100, seed = 1))
+    suppressWarnings(gibbs_lm(..., draws = 60, burnin = 40, seed = 1))
   }
   mix <- function(...) combine_fits(fits[[1]], ..., data = "imputed")
   expect_gibbsite_error(class = "gibbsite_error_argument", {

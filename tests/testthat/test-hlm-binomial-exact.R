@@ -110,7 +110,7 @@ binomial_joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   cases <- binomial_joint_cases()
   expect_kept_by_sweep(

@@ -115,7 +115,7 @@ joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)

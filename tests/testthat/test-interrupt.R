@@ -165,7 +165,7 @@ test_that("mh_sample()'s search for a start may be interrupted anywhere", {
   }
   whole <- run()
   calls <- count
-  for (at in unique(round(seq(1, calls, length.out = fast_or(6, 15))))) {
+  for (at in unique(round(seq(1, calls, length.out = fast_or(4, 15))))) {
     part <- interrupted(run())
     shown <- attr(part, "running")$draws
     expect_identical(
@@ -191,7 +191,7 @@ test_that("laplace()'s search goes on where it was interrupted", {
   }
   whole <- run()
   calls <- count
-  for (place in unique(round(seq(1, calls, length.out = fast_or(5, 12))))) {
+  for (place in unique(round(seq(1, calls, length.out = fast_or(3, 12))))) {
     at <- place
     part <- interrupted(run())
     expect_s3_class(part, "gibbsite_partial")
@@ -315,7 +315,7 @@ test_that("with a rule an interrupted run goes on to the same stop", {
   )
   whole <- quietly(probe(draws = 20, burnin = 5, stop_when = rule))
   withr::local_options(gibbsite.segment_seconds = 1e-9)
-  for (at in c(3, 40, 75, 100)) {
+  for (at in fast_or(c(3, 75), c(3, 40, 75, 100))) {
     interrupt_at(at)
     part <- interrupted(probe(draws = 20, burnin = 5, stop_when = rule))
     options(probe.segment = NULL)

@@ -124,7 +124,7 @@ test_that("regressions of R's own data are found from zeros", {
     v <- exp(2 * t[[8]])
     c(crossprod(x, r) / v, sum(r^2) / v - nrow(x))
   })) {
-    fit <- quick(sum_of_squares, numeric(8), gradient)
+    fit <- quick(sum_of_squares, numeric(8), gradient, draws = 10)
     expect_equal(
       unname(coef(fit)[1:7]), unname(coef(least)), tolerance = 1e-5
     )
@@ -143,21 +143,21 @@ test_that("regressions of R's own data are found from zeros", {
   least <- stats::nls(
     rate ~ v * conc / (k + conc), Puromycin, list(v = 200, k = 0.1)
   )
-  fit <- quick(rate, c(v = 1, k = 1, log_sd = 0))
+  fit <- quick(rate, c(v = 1, k = 1, log_sd = 0), draws = 10)
   expect_equal(coef(fit)[1:2], coef(least), tolerance = 1e-4)
 })
 
 test_that("a search of many parameters takes few evaluations", {
   count <- 0
-  wide <- seq_len(40)
+  wide <- seq_len(fast_or(15, 40))
   log_density <- function(x) {
     count <<- count + 1
     -sum((x / wide)^2) / 2 - sum(x^4) / 100
   }
-  fit <- quick(log_density, rep(1, 40))
+  fit <- quick(log_density, rep(1, length(wide)), draws = 10)
   expect_lt(max(abs(coef(fit)) / sqrt(diag(vcov(fit)))), 1e-5)
   expect_equal(unname(diag(vcov(fit))), wide^2, tolerance = 1e-4)
-  expect_lt(count, 20000)
+  expect_lt(count, fast_or(5000, 20000))
 })
 
 test_that("further arguments reach all three functions", {
@@ -285,7 +285,7 @@ test_that("zero density at some draws is a weight of zero", {
 corrected_z <- function(shape = 0.3) {
   fit <- suppressWarnings(
     log_gamma_fit(
-      shape, correct = "importance", draws = fast_or(700, 1500), chains = 4
+      shape, correct = "importance", draws = fast_or(500, 1500), chains = 4
     )
   )
   draws <- draws_of(fit, "x")
@@ -300,7 +300,7 @@ test_that("the corrected chain draws from the density itself", {
 })
 
 test_that("wrong ways of picking are noticed", {
-  skip_long()
+  skip_unless_extended()
   # no weights at all; weights squared; the current point left out of the pool
   pick <- gibbsite:::pick_by_weight
   mutants <- list(
@@ -514,7 +514,7 @@ test_that("the targets of several parameters are weighted marginals", {
 })
 
 test_that("six targets are drawn, or those that are named", {
-  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 100, seed = 1)
+  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 20, seed = 1)
   picture <- picture_target(fit, NULL, NULL)
   expect_identical(levels(picture$table$variable), indexed("theta", 1:6))
   expect_match(picture$note[1], "first 6 of 7 parameters")
@@ -801,7 +801,7 @@ test_that("another mode on the other side of the start is said", {
           (1 - share) * stats::dnorm(p[["a"]], 9))
   }
   for (correct in c("none", "importance")) {
-    draws <- if (correct == "none") 50 else 1000
+    draws <- if (correct == "none") 50 else fast_or(200, 1000)
     expect_warning(
       fit <- laplace(two, c(a = 1), draws = draws, correct = correct, seed = 1,
                      progress = FALSE),
@@ -817,8 +817,10 @@ test_that("another mode on the other side of the start is said", {
     function(p) two(p, 1e-8)
   )
   for (f in one) {
-    expect_no_warning(laplace(f, c(a = 4), draws = 50, seed = 1),
-                      class = "gibbsite_warning_region")
+    expect_no_warning(
+      laplace(f, c(a = 4), draws = 10, seed = 1, progress = FALSE),
+      class = "gibbsite_warning_region"
+    )
   }
 })
 

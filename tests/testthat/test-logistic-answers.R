@@ -209,10 +209,11 @@ test_that("one by one is the same as all at once, dense as sparse", {
   skip_if_not_installed("MASS")
   skip_if_not_installed("Matrix")
   fit <- pima()
-  new <- MASS::Pima.te[1:40, ]
+  n <- fast_or(8, 40)
+  new <- MASS::Pima.te[seq_len(n), ]
   for (type in c("link", "response", "class")) {
     all <- predict(fit, new, type = type)
-    single <- lapply(seq_len(40), function(i) {
+    single <- lapply(seq_len(n), function(i) {
       predict(fit, new[i, ], type = type)
     })
     if (type == "class") {
@@ -695,7 +696,7 @@ test_that("the evidence of one coefficient is that of quadrature", {
 })
 
 test_that("intervals cover as often as they say", {
-  skip_long()
+  skip_unless_extended()
   # coefficients from the prior, data from the model: the probability that an
   # interval covers is then the level, whatever the coefficients
   set.seed(11)

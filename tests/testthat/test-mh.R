@@ -215,7 +215,9 @@ test_that("random numbers in the density never touch the sampler's", {
   expect_true(same_draws(from_one_start(seeding), whole))
   expect_true(same_draws(from_one_start(changing), whole))
   short <- function(f) {
-    short_mh(f, 0.5, random_walk(1), inits = list(0.5, 1), draws = 10)
+    short_mh(
+      f, 0.5, random_walk(1), inits = list(0.5, 1), draws = 3, burnin = 2
+    )
   }
   expect_true(same_draws(short(nesting), short(quadratic)))
   # also under the other kinds, and in pieces
@@ -634,7 +636,7 @@ test_that("Laplace approximations serve on the Pima data", {
     draws = 10, chains = 1, seed = 1, progress = FALSE
   )
   run <- function(init, proposal) {
-    short_mh(f, init, proposal, draws = 400, burnin = 50)
+    short_mh(f, init, proposal, draws = fast_or(200, 400), burnin = 50)
   }
   # near the rate of a t proposal to a normal density, and that of a random
   # walk of the best scale

@@ -288,13 +288,15 @@ test_that("the path of a chain is drawn step by step", {
   skip_long()
   trace <- traced()
   withr::local_pdf(NULL)
-  for (steps in fast_or(17, c(1, 2, 17, 30))) {
+  for (steps in fast_or(3, c(1, 2, 17, 30))) {
     expect_silent(shown <- plot(trace, steps = steps, chain = 2))
     expect_identical(shown, trace)
   }
-  expect_silent(plot(trace))
-  expect_silent(plot(trace, variables = "b", xlim = c(0, 10)))
-  expect_silent(plot(traced(c(a = 0))))
+  expect_silent(plot(trace, steps = fast_or(4, 30)))
+  expect_silent(plot(
+    trace, steps = fast_or(4, 30), variables = "b", xlim = c(0, 10)
+  ))
+  expect_silent(plot(traced(c(a = 0)), steps = fast_or(4, 30)))
   expect_match(
     step_words(trace[[1]], 3), "^Step 3: (accepted|rejected), log ratio "
   )
@@ -303,7 +305,7 @@ test_that("the path of a chain is drawn step by step", {
     function(x) -sum(x^2) / 2, c(0, 0), univariate_slice(), draws = 10,
     burnin = 0, chains = 1, debug = TRUE, seed = 1, progress = FALSE
   )))
-  expect_silent(plot(slices))
+  expect_silent(plot(slices, steps = 2))
   expect_identical(
     step_words(slices[[1]], 10), "Step 10: accepted; accepted so far 100%"
   )
