@@ -24,6 +24,14 @@ quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
   })
 }
 
+line_fits <- local({
+  made <- NULL
+  function() {
+    if (is.null(made)) made <<- quiet_fits(gibbs_lm, y ~ x)
+    made
+  }
+})
+
 test_that("the mixture has the moments of the exact posteriors", {
   skip_long()
   sets <- completed_sets(4)
@@ -65,7 +73,7 @@ test_that("the mixture has the moments of the exact posteriors", {
 
 test_that("predictions are those of the mixture", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   new <- data.frame(x = c(-1, 0.5, NA))
   each <- function(f) lapply(fits, f)
@@ -93,11 +101,11 @@ test_that("predictions are those of the mixture", {
   # rows of the data have the predictors of their own data set
   expect_identical(dim(posterior_predict(fit)), c(360L, 40L))
   expect_identical(
-    posterior_linpred(fit)[401:402, 1:12],
+    posterior_linpred(fit)[121:122, 1:12],
     posterior_linpred(fits[[2]])[1:2, 1:12]
   )
   expect_identical(dim(posterior_predict(fit, new, ndraws = 7)), c(7L, 3L))
-  expect_length(bayes_R2(fit), 1200)
+  expect_length(bayes_R2(fit), 360)
   # terms with a basis of their own in each data set
   curved <- quiet_fits(gibbs_lm, y ~ poly(x, 2))
   expect_equal(
@@ -282,11 +290,11 @@ test_that("fits of counts and of categories are combined", {
 
 test_that("fits come in any form, and the result is saved and printed", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   expect_identical(class(fit)[1:2], c("gibbsite_imputed", "gibbs_lm"))
   by_list <- suppressWarnings(lapply(
-    completed_sets(), gibbs_lm, formula = y ~ x, draws = 200, burnin = 100,
+    completed_sets(), gibbs_lm, formula = y ~ x, draws = 60, burnin = 40,
     chains = 2, seed = 1
   ))
   expect_identical(as.matrix(combine_fits(by_list, data = "imputed")),
@@ -316,16 +324,16 @@ test_that("fits come in any form, and the result is saved and printed", {
   expect_null(gibbsite:::fit_part(drop_data(fit), "model")$imputed$models[[2]]$
                 frame)
   # a shorter fit
-  fits[[2]] <- window(fits[[2]], end = 250)
+  fits[[2]] <- window(fits[[2]], end = 80)
   expect_gibbsite_condition(class = "gibbsite_message_draws", {
     short <- combine_fits(fits, data = "imputed")
   })
-  expect_equal(niterations(short), 150)
+  expect_equal(niterations(short), 40)
 })
 
 test_that("what belongs to one data set is refused with the reason", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   expect_gibbsite_error(class = "gibbsite_error_imputed", {
     log_lik(fit)
@@ -344,7 +352,7 @@ test_that("what belongs to one data set is refused with the reason", {
 
 test_that("fits that do not agree are not combined", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   sets <- completed_sets()
   quick <- function(...) {
     suppressWarnings(gibbs_lm(..., draws = 60, burnin = 40, seed = 1))

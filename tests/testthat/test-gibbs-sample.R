@@ -150,7 +150,7 @@ plane_draws <- local({
     made[[scan]]
   }
 })
-plane_size <- fast_or(2000, 5000)
+plane_size <- fast_or(1000, 5000)
 
 test_that("the normal distribution in the plane has its exact moments", {
   skip_long()

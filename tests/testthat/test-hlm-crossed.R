@@ -138,7 +138,7 @@ test_that("threads and segments never show", {
 })
 
 test_that("estimates of known data are near those of REML", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   fit <- suppressWarnings(gibbs_hlm(
     diameter ~ 1 + (1 | plate) + (1 | sample), lme4::Penicillin, draws = 2000,

@@ -27,12 +27,14 @@ normal_target <- function(mu, y) {
 # `make trust` runs all cases for longer.
 test_that("samplers pass both tests", {
   skip_long()
-  cases <- joint_cases_of_all()
-  sampler <- vapply(cases, `[[`, "", "sampler")
   # the files of the models test that one sweep leaves the joint distribution as
   # it is
-  fast <- sampler %in% c("gibbs_lm", "mh_sample")
-  for (case in cases[fast & !duplicated(sampler) | is_extended()]) {
+  cases <- if (is_extended()) {
+    joint_cases_of_all()
+  } else {
+    c(joint_cases_of_regression()[1], joint_cases_of_functions()[1])
+  }
+  for (case in cases) {
     label <- paste(case$sampler, case$option)
     if (case$joint) {
       joint <- check_case(geweke_joint, case, n = fast_or(4, 60))
@@ -76,21 +78,24 @@ test_that("mistakes of a sampler are found", {
 test_that("a p-value of uniform ranks is one", {
   skip_long()
   withr::local_seed(8)
-  p <- replicate(800, {
+  sets <- fast_or(300, 800)
+  p <- replicate(sets, {
     uniform <- sample.int(20, 40, replace = TRUE) - 1
     gibbsite:::uniform_p_value(uniform, 19)
   })
   for (level in c(0.01, 0.1, 0.5)) {
     # never more often than that, up to 4.5 standard errors
     expect_lt(
-      mean(p <= level), level + 4.5 * sqrt(level * (1 - level) / 800)
+      mean(p <= level), level + 4.5 * sqrt(level * (1 - level) / sets)
     )
   }
   # discrete, but not far from uniform
   expect_gt(mean(p <= 0.5), 0.35)
   # the band and the p-value agree
   band <- ecdf_band(40, 19, 0.1)
-  ranks <- replicate(200, sample.int(20, 40, replace = TRUE) - 1)
+  ranks <- replicate(
+    fast_or(60, 200), sample.int(20, 40, replace = TRUE) - 1
+  )
   outside <- apply(ranks, 2, function(r) {
     count <- gibbsite:::rank_counts(r, 19)
     any(count < band$lower | count > band$upper)
@@ -257,7 +262,7 @@ test_that("the pictures are drawn", {
   check <- line_ranks()
   expect_identical(plot(check), check)
   expect_identical(plot(check, "histogram", "sigma"), check)
-  joint <- line_call(geweke_joint, n = 8)
+  joint <- line_call(geweke_joint, n = 4)
   expect_identical(plot(joint), joint)
   prior <- line_call(prior_of, n = 5)
   expect_identical(plot(prior), prior)

@@ -257,7 +257,7 @@ test_that("threads never show in a larger corpus", {
   withr::local_seed(75)
   for (method in lda_test_methods) {
     model <- tiny_lda(
-      rep(c(20, 200), 200), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
+      rep(c(20, 200), fast_or(60, 200)), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
       method, probability = 1 / seq_len(500)
     )
     whole <- run_with(model, 6, burnin = 3)
@@ -414,7 +414,7 @@ cells_cases <- list(
 test_that("a table of all assignments is the posterior's", {
   skip_long()
   withr::local_seed(90)
-  for (case in names(cells_cases)) {
+  for (case in fast_or("seeded", names(cells_cases))) {
     for (method in lda_test_methods) {
       model <- do.call(cells_model, c(method, cells_cases[[case]]))
       score <- cells_score(model, fast_or(1000, 10000), swept_by_core)
