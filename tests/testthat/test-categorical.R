@@ -41,11 +41,12 @@ test_that("weights, single rows and counts are one likelihood", {
   skip_long()
   data <- category_example()
   prior <- logistic_prior(2, intercept_variance = 3, intercept_mean = 0)
-  counted <- category_fit(r ~ x, data, prior, weights = count, draws = 3000)
+  n <- fast_or(800, 3000)
+  counted <- category_fit(r ~ x, data, prior, weights = count, draws = n)
   rows <- data[rep(seq_len(nrow(data)), data$count), ]
-  single <- category_fit(r ~ x, rows, prior, draws = 3000)
+  single <- category_fit(r ~ x, rows, prior, draws = n)
   data[c("n1", "n2", "n3")] <- outer(data$r, levels(data$r), `==`) * data$count
-  counts <- category_fit(cbind(n1, n2, n3) ~ x, data, prior, draws = 3000)
+  counts <- category_fit(cbind(n1, n2, n3) ~ x, data, prior, draws = n)
   expect_identical(nobs(counted), sum(data$count > 0))
   expect_identical(nobs(counts), nobs(counted))
   # of the same sweeps

@@ -75,7 +75,7 @@ for (name in names(count_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
-  skip_long()
+  skip_unless_extended()
   case_of <- c(
     jacobian = "weighted", offset_left = "slopes", unweighted = "weighted",
     proposal_left = "slopes", always = "slopes", shift_prior = "intercepts",

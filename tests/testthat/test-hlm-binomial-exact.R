@@ -53,6 +53,7 @@ for (name in names(binomial_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_unless_extended()
   case_of <- c(
     kappa_whole = "slopes", tilt_doubled = "slopes", offset_left = "slopes",
     unweighted = "slopes", no_groups = "probit", untruncated = "probit",

@@ -32,7 +32,7 @@ test_that("samplers pass both tests", {
   cases <- if (is_extended()) {
     joint_cases_of_all()
   } else {
-    c(joint_cases_of_regression()[1], joint_cases_of_functions()[1])
+    c(joint_cases_of_regression()[1], joint_cases_of_functions()[2])
   }
   for (case in cases) {
     label <- paste(case$sampler, case$option)

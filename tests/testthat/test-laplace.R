@@ -219,7 +219,7 @@ quartic_mean <- function(g) {
 
 test_that("evidence and moments, corrected, are those of quadrature", {
   skip_long()
-  fit <- quartic_fit(draws = 5000)
+  fit <- quartic_fit(draws = fast_or(2500, 5000))
   check <- importance_check(fit)
   truth <- log(stats::integrate(function(x) {
     exp(x - x^2 / 2 - x^4 / 4)
@@ -336,25 +336,27 @@ test_that("the corrected chain keeps the promises of the driver", {
   noisy_gradient <- function(x) -x
   noisy_hessian <- function(x) matrix(-1)
   suppressWarnings({
-    whole <- run(60)
-    expect_true(identical_fit(extend(run(25), 35, progress = FALSE), whole))
+    whole <- run(30)
+    expect_true(identical_fit(extend(run(12), 18, progress = FALSE), whole))
     withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
-      expect_true(identical_fit(run(60), whole))
+      expect_true(identical_fit(run(30), whole))
     })
     path <- withr::local_tempfile()
-    saveRDS(run(25), path)
+    saveRDS(run(12), path)
     expect_true(
-      identical_fit(extend(readRDS(path), 35, progress = FALSE), whole)
+      identical_fit(extend(readRDS(path), 18, progress = FALSE), whole)
     )
   })
-  expect_identical(coda::mcpar(whole[[1]]), c(21, 80, 1))
+  expect_identical(coda::mcpar(whole[[1]]), c(21, 50, 1))
   bare <- drop_data(whole)
   expect_error(extend(bare, 5, progress = FALSE), "does not hold")
 })
 
 test_that("the check of a corrected fit is that of its approximation", {
   skip_long()
-  fit <- suppressWarnings(log_gamma_fit(2, correct = "importance"))
+  fit <- suppressWarnings(
+    log_gamma_fit(2, correct = "importance", draws = 100)
+  )
   plain <- log_gamma_fit(2)
   check <- importance_check(fit)
   expect_identical(check, importance_check(fit))
@@ -420,7 +422,9 @@ test_that("intervals are those of the normal approximation, or of the draws", {
   )
   expect_identical(colnames(confint(fit)), c("2.5 %", "97.5 %"))
   expect_identical(confint(fit, "x"), confint(fit, 1))
-  corrected <- suppressWarnings(log_gamma_fit(3, correct = "importance"))
+  corrected <- suppressWarnings(
+    log_gamma_fit(3, correct = "importance", draws = 100)
+  )
   expect_equal(
     unname(confint(corrected)[1, ]),
     quantile(as.matrix(corrected), c(0.025, 0.975), names = FALSE)

@@ -497,7 +497,7 @@ test_that("odds ratios are refused where there are none", {
     seed = 1, progress = FALSE
   ))
   normal <- suppressWarnings(gibbs_lm(mpg ~ wt, mtcars, draws = 20, seed = 1))
-  general <- laplace(function(x) -sum(x^2), c(0, 0), seed = 1)
+  general <- laplace(function(x) -sum(x^2), c(0, 0), draws = 10, seed = 1)
   for (fit in list(probit, normal, general)) {
     cnd <- rlang::catch_cnd(tidy(fit, exponentiate = TRUE))
     expect_s3_class(cnd, "gibbsite_error_argument")

@@ -37,6 +37,7 @@ for (name in names(ordered_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_unless_extended()
   case_of <- c(
     jacobian = "slopes", unordered = "slopes", interval = "slopes",
     "next" = "varying", latent_kept = "crossed", level_flat = "intercepts",

@@ -252,13 +252,14 @@ test_that("deviations of other responses do not depend on it either", {
     list(short(f, formula, near, ...), short(f, formula, far, ...))
   }
   cases <- list(
-    fits(gibbs_logistic, success ~ m + (x | g)),
-    fits(gibbs_logistic, success ~ m + (x | g) + (1 | h)),
-    fits(gibbs_count, count ~ m + (x | g)),
-    fits(gibbs_ordinal, size ~ m + (x | g)),
-    fits(gibbs_categorical, kind ~ m + (x | g))
+    list(gibbs_logistic, success ~ m + (x | g)),
+    list(gibbs_count, count ~ m + (x | g)),
+    list(gibbs_logistic, success ~ m + (x | g) + (1 | h)),
+    list(gibbs_ordinal, size ~ m + (x | g)),
+    list(gibbs_categorical, kind ~ m + (x | g))
   )
-  for (pair in cases) {
+  for (case in cases[fast_or(3:5, 1:5)]) {
+    pair <- fits(case[[1]], case[[2]])
     shown <- grep("^sd.*2\\]$|^(u|w)\\[.*2,[0-9]+\\]$|^m$|m\\]$",
                   colnames(as.matrix(pair[[1]])), value = TRUE)
     expect_gt(length(shown), 10)
