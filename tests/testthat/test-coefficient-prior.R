@@ -176,8 +176,12 @@ test_that("draws from the prior have its means", {
         "nig", noise_shape = 3, noise_rate = 3, slope_mean = 3, slope_sd = 1e-6
       )), n = 2, seed = 1
     ),
-    prior_predict(gibbs_logistic(y ~ x, rows, tight), n = 2, seed = 1),
-    prior_predict(gibbs_logistic(y ~ x + (1 | g), rows, tight), n = 2, seed = 1)
+    prior_predict(
+      gibbs_logistic(y ~ x, rows, tight, burnin = 5), n = 2, seed = 1
+    ),
+    prior_predict(
+      gibbs_logistic(y ~ x + (1 | g), rows, tight, burnin = 5), n = 2, seed = 1
+    )
   )
   for (one in drawn) {
     expect_equal(unname(one$quantities[, "x"]), c(3, 3), tolerance = 1e-4)

@@ -239,7 +239,7 @@ test_that("a table of cells is visited with its probabilities", {
   for (scan in c("systematic", "random")) {
     for (moved in fast_or(scan == "random", c(FALSE, TRUE))) {
       fit <- sampled(cell_conditionals(moved), cell_start,
-                     draws = fast_or(2000, 5000), chains = 4, scan = scan)
+                     draws = fast_or(1000, 5000), chains = 4, scan = scan)
       expect_lt(cell_errors(matrices(fit)), 4.5)
     }
   }

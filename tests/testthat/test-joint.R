@@ -160,30 +160,31 @@ test_that("the prior predicts data in the form of the model's", {
   x <- withr::with_seed(2, matrix(stats::rnorm(40), 20))
   x[3, 1] <- NA
   mixture <- prior_predict(gibbs_gmm(
-    x, 2, gmm_prior(2, c(0, 0), diag(2), 6, diag(2)), na_action = "impute"
+    x, 2, gmm_prior(2, c(0, 0), diag(2), 6, diag(2)), na_action = "impute",
+    burnin = 5
   ), 3, seed = 1)
   expect_identical(dim(mixture$data[[1]]), c(20L, 2L))
   expect_false(anyNA(mixture$data[[1]]))
   expect_identical(sum(is.na(mixture$observed)), 1L)
   corpus <- withr::with_seed(3, sim_lda(15, 3, 12, 10))$x
-  topics <- prior_predict(gibbs_lda(corpus, 3), 3, seed = 1)
+  topics <- prior_predict(gibbs_lda(corpus, 3, burnin = 5), 3, seed = 1)
   expect_identical(unname(Matrix::rowSums(topics$data[[1]])), rep(10, 15))
   expect_equal(as.matrix(topics$observed), as.matrix(corpus),
                ignore_attr = TRUE)
   given <- withr::with_seed(4, sim_bmf(10, 8, 2, 0.5))
-  ratings <- prior_predict(gibbs_bmf(given, 2), 3, seed = 1)
+  ratings <- prior_predict(gibbs_bmf(given, 2, burnin = 5), 3, seed = 1)
   expect_identical(names(ratings$data[[2]]), c("user", "item", "value"))
   expect_equal(sort(ratings$observed$value), sort(given$value))
   trials <- prior_predict(gibbs_logistic(
     cbind(ncases, ncontrols) ~ agegp, datasets::esoph,
-    logistic_prior(slope_variance = 1)
+    logistic_prior(slope_variance = 1), burnin = 5
   ), 3, seed = 1)
   expect_identical(
     rowSums(trials$data[[3]]), rowSums(trials$observed)
   )
   coins <- prior_predict(
     gibbs_logistic(
-      am ~ wt, datasets::mtcars, logistic_prior(slope_variance = 1)
+      am ~ wt, datasets::mtcars, logistic_prior(slope_variance = 1), burnin = 5
     ), 3,
     seed = 1
   )

@@ -527,7 +527,7 @@ test_that("six targets are drawn, or those that are named", {
   expect_match(picture$note[1], "first 6 of 7 parameters")
   named <- drawn(plot(fit, variables = "theta[7]"))$pictures[[1]]
   expect_identical(levels(named$table$variable), "theta[7]")
-  logit <- suppressMessages(laplace_logistic(
+  logit <- quietly(laplace_logistic(
     am ~ wt, mtcars, correct = "importance", draws = 200, seed = 1,
     chains = 2
   ))
