@@ -49,6 +49,7 @@ test_that("the conjugate posterior and its evidence have the means", {
 })
 
 test_that("a slope is Student t under the hierarchical prior", {
+  skip_unless_extended()
   prior <- lm_prior(
     slope_shape = 2, noise_shape = 3, noise_rate = 4, slope_mean = 2.5,
     slope_sd = 0.3, intercept_mean = 0,
