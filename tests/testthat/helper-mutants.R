@@ -55,8 +55,8 @@ families_of_mutants <- function() {
 }
 
 # The models of helper-joint.R, by family.
-models_of_mutants <- function() {
-  models <- lapply(joint_cases_of_all(), function(case) {
+models_of_mutants <- function(cases = joint_cases_of_all()) {
+  models <- lapply(cases, function(case) {
     if (!case$sampler %in% c("mh_sample", "gibbs_sample")) {
       gibbsite:::fit_part(fit_of_case(case), "model")
     }

@@ -41,11 +41,12 @@ test_that("weights, single rows and counts are one likelihood", {
   skip_long()
   data <- category_example()
   prior <- logistic_prior(2, intercept_variance = 3, intercept_mean = 0)
-  counted <- category_fit(r ~ x, data, prior, weights = count, draws = 3000)
+  n <- fast_or(800, 3000)
+  counted <- category_fit(r ~ x, data, prior, weights = count, draws = n)
   rows <- data[rep(seq_len(nrow(data)), data$count), ]
-  single <- category_fit(r ~ x, rows, prior, draws = 3000)
+  single <- category_fit(r ~ x, rows, prior, draws = n)
   data[c("n1", "n2", "n3")] <- outer(data$r, levels(data$r), `==`) * data$count
-  counts <- category_fit(cbind(n1, n2, n3) ~ x, data, prior, draws = 3000)
+  counts <- category_fit(cbind(n1, n2, n3) ~ x, data, prior, draws = n)
   expect_identical(nobs(counted), sum(data$count > 0))
   expect_identical(nobs(counts), nobs(counted))
   # of the same sweeps
@@ -58,7 +59,8 @@ test_that("weights, single rows and counts are one likelihood", {
 test_that("pieces, thinning, extend() and resume() give the same bits", {
   skip_long()
   data <- category_example()
-  for (formula in c(r ~ x, r ~ x + (x | g) + (1 | h))) {
+  formulas <- c(r ~ x, r ~ x + (x | g) + (1 | h))
+  for (formula in formulas[fast_or(2, 1:2)]) {
     run <- function(draws, thin = 1, ...) {
       quietly(gibbs_categorical(
         formula, data, draws = draws, burnin = 10, thin = thin, chains = 2,

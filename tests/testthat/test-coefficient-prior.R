@@ -49,6 +49,7 @@ test_that("the conjugate posterior and its evidence have the means", {
 })
 
 test_that("a slope is Student t under the hierarchical prior", {
+  skip_unless_extended()
   prior <- lm_prior(
     slope_shape = 2, noise_shape = 3, noise_rate = 4, slope_mean = 2.5,
     slope_sd = 0.3, intercept_mean = 0,
@@ -86,7 +87,7 @@ test_that("logistic posteriors have the means and widths, by quadrature", {
     a = seq(-8, 4, length.out = 201), b = seq(-1, 7, length.out = 201)
   )
   cell <- 12 / 200 * 8 / 200
-  for (link in c("logit", "probit")) {
+  for (link in fast_or("logit", c("logit", "probit"))) {
     share <- if (link == "logit") stats::plogis else stats::pnorm
     log_p <- stats::dnorm(grid$a, -2, 1, log = TRUE) +
       stats::dnorm(grid$b, 3, 0.7, log = TRUE)
@@ -96,8 +97,8 @@ test_that("logistic posteriors have the means and widths, by quadrature", {
     }
     p <- exp(log_p - max(log_p))
     fit <- quick(
-      gibbs_logistic, y ~ x, rows, prior, link = link, draws = 4000,
-      burnin = 100
+      gibbs_logistic, y ~ x, rows, prior, link = link,
+      draws = fast_or(1500, 4000), burnin = 100
     )
     expect_means(fit, c(
       "(Intercept)" = sum(p * grid$a) / sum(p), x = sum(p * grid$b) / sum(p)
@@ -176,8 +177,12 @@ test_that("draws from the prior have its means", {
         "nig", noise_shape = 3, noise_rate = 3, slope_mean = 3, slope_sd = 1e-6
       )), n = 2, seed = 1
     ),
-    prior_predict(gibbs_logistic(y ~ x, rows, tight), n = 2, seed = 1),
-    prior_predict(gibbs_logistic(y ~ x + (1 | g), rows, tight), n = 2, seed = 1)
+    prior_predict(
+      gibbs_logistic(y ~ x, rows, tight, burnin = 5), n = 2, seed = 1
+    ),
+    prior_predict(
+      gibbs_logistic(y ~ x + (1 | g), rows, tight, burnin = 5), n = 2, seed = 1
+    )
   )
   for (one in drawn) {
     expect_equal(unname(one$quantities[, "x"]), c(3, 3), tolerance = 1e-4)

@@ -19,10 +19,18 @@ completed_sets <- function(count = 3L) {
 quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
   lapply(sets, function(data) {
     suppressWarnings(f(
-      ..., data = data, draws = 200, burnin = 100, chains = 2, seed = seed
+      ..., data = data, draws = 60, burnin = 40, chains = 2, seed = seed
     ))
   })
 }
+
+line_fits <- local({
+  made <- NULL
+  function() {
+    if (is.null(made)) made <<- quiet_fits(gibbs_lm, y ~ x)
+    made
+  }
+})
 
 test_that("the mixture has the moments of the exact posteriors", {
   skip_long()
@@ -65,7 +73,7 @@ test_that("the mixture has the moments of the exact posteriors", {
 
 test_that("predictions are those of the mixture", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   new <- data.frame(x = c(-1, 0.5, NA))
   each <- function(f) lapply(fits, f)
@@ -91,13 +99,13 @@ test_that("predictions are those of the mixture", {
     )
   }
   # rows of the data have the predictors of their own data set
-  expect_identical(dim(posterior_predict(fit)), c(1200L, 40L))
+  expect_identical(dim(posterior_predict(fit)), c(360L, 40L))
   expect_identical(
-    posterior_linpred(fit)[401:402, 1:12],
+    posterior_linpred(fit)[121:122, 1:12],
     posterior_linpred(fits[[2]])[1:2, 1:12]
   )
   expect_identical(dim(posterior_predict(fit, new, ndraws = 7)), c(7L, 3L))
-  expect_length(bayes_R2(fit), 1200)
+  expect_length(bayes_R2(fit), 360)
   # terms with a basis of their own in each data set
   curved <- quiet_fits(gibbs_lm, y ~ poly(x, 2))
   expect_equal(
@@ -178,8 +186,8 @@ test_that("fits of other models are combined", {
   }
   own <- lapply(sets, function(data) {
     suppressWarnings(mh_sample(
-      log_posterior, c(a = 0, b = 0), x = data$x, y = data$y, draws = 100,
-      burnin = 100, chains = 1, seed = 1
+      log_posterior, c(a = 0, b = 0), x = data$x, y = data$y, draws = 20,
+      burnin = 20, chains = 1, seed = 1
     ))
   })
   line <- function(p, x) p[["a"]] + p[["b"]] * x[1:2]
@@ -191,7 +199,7 @@ test_that("fits of other models are combined", {
 
 test_that("fits of counts and of categories are combined", {
   skip_long()
-  set <- rep(1:3, each = 400)
+  set <- rep(1:3, each = 120)
   rates <- quiet_fits(gibbs_count, n ~ x + (1 | g), family = "negbinomial")
   fit <- combine_fits(rates, data = "imputed")
   expect_equal(
@@ -205,7 +213,7 @@ test_that("fits of counts and of categories are combined", {
   })
   expect_equal(ends$mean, mean(each))
   drawn <- posterior_epred(fit, newdata = new)
-  expect_identical(dim(drawn), c(1200L, 1L))
+  expect_identical(dim(drawn), c(360L, 1L))
   expect_equal(drawn[set == 2, 1], posterior_epred(rates[[2]], new)[, 1])
   middle <- predict(fit, new, type = "response", interval = "mean")
   expect_equal(middle$sd, sd(drawn))
@@ -229,7 +237,7 @@ test_that("fits of counts and of categories are combined", {
       colnames(shares)[max.col(shares, "first")]
     )
     drawn <- posterior_epred(fit)
-    expect_identical(dim(drawn), c(1200L, dim(shares)))
+    expect_identical(dim(drawn), c(360L, dim(shares)))
     expect_identical(dimnames(drawn), dimnames(posterior_epred(fits[[1]])))
     expect_identical(
       unname(drawn[set == 3, , ]), unname(posterior_epred(fits[[3]])[, , ])
@@ -275,18 +283,18 @@ test_that("fits of counts and of categories are combined", {
     k, labels = c("p", "q", "r")
   ))
   other <- suppressWarnings(gibbs_categorical(
-    k ~ x + (1 | g), other, draws = 200, burnin = 100, chains = 1, seed = 1
+    k ~ x + (1 | g), other, draws = 60, burnin = 40, chains = 1, seed = 1
   ))
   expect_gibbsite_error(combine_fits(fits[[1]], other, data = "imputed"))
 })
 
 test_that("fits come in any form, and the result is saved and printed", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   expect_identical(class(fit)[1:2], c("gibbsite_imputed", "gibbs_lm"))
   by_list <- suppressWarnings(lapply(
-    completed_sets(), gibbs_lm, formula = y ~ x, draws = 200, burnin = 100,
+    completed_sets(), gibbs_lm, formula = y ~ x, draws = 60, burnin = 40,
     chains = 2, seed = 1
   ))
   expect_identical(as.matrix(combine_fits(by_list, data = "imputed")),
@@ -316,16 +324,16 @@ test_that("fits come in any form, and the result is saved and printed", {
   expect_null(gibbsite:::fit_part(drop_data(fit), "model")$imputed$models[[2]]$
                 frame)
   # a shorter fit
-  fits[[2]] <- window(fits[[2]], end = 250)
+  fits[[2]] <- window(fits[[2]], end = 80)
   expect_gibbsite_condition(class = "gibbsite_message_draws", {
     short <- combine_fits(fits, data = "imputed")
   })
-  expect_equal(niterations(short), 150)
+  expect_equal(niterations(short), 40)
 })
 
 test_that("what belongs to one data set is refused with the reason", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   fit <- combine_fits(fits, data = "imputed")
   expect_gibbsite_error(class = "gibbsite_error_imputed", {
     log_lik(fit)
@@ -344,10 +352,10 @@ test_that("what belongs to one data set is refused with the reason", {
 
 test_that("fits that do not agree are not combined", {
   skip_long()
-  fits <- quiet_fits(gibbs_lm, y ~ x)
+  fits <- line_fits()
   sets <- completed_sets()
   quick <- function(...) {
-    suppressWarnings(gibbs_lm(..., draws = 200, burnin = 100, seed = 1))
+    suppressWarnings(gibbs_lm(..., draws = 60, burnin = 40, seed = 1))
   }
   mix <- function(...) combine_fits(fits[[1]], ..., data = "imputed")
   expect_gibbsite_error(class = "gibbsite_error_argument", {

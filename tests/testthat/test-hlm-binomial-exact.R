@@ -53,6 +53,7 @@ for (name in names(binomial_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_unless_extended()
   case_of <- c(
     kappa_whole = "slopes", tilt_doubled = "slopes", offset_left = "slopes",
     unweighted = "slopes", no_groups = "probit", untruncated = "probit",
@@ -110,7 +111,7 @@ binomial_joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   cases <- binomial_joint_cases()
   expect_kept_by_sweep(

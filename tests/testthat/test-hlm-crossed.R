@@ -57,7 +57,7 @@ test_that("the twin draws the same", {
 })
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   # the twin has all in the fast suite
   for (name in fast_or("nested", names(crossed_cases))) {
@@ -75,7 +75,7 @@ test_that("one sweep leaves the joint distribution invariant", {
 
 # With variances that the priors fix, b and u are normal.
 test_that("effects of known variances have their exact moments", {
-  skip_long()
+  skip_unless_extended()
   formulas <- list(
     crossed = y ~ x + (1 | a) + (1 | b), nested = y ~ x + (1 | a / c),
     aliased = y ~ x + (1 | a) + (1 | k), slopes = y ~ (1 + x | a) + (x | b)
@@ -128,7 +128,7 @@ test_that("effects of known variances have their exact moments", {
 
 test_that("threads and segments never show", {
   skip_long()
-  for (name in c("crossed", "deep", "twice")) {
+  for (name in fast_or("deep", c("crossed", "deep", "twice"))) {
     case <- crossed_cases[[name]]
     run <- function(...) {
       short_crossed(case[[1]], prior = case[[2]], chains = 2, ...)
@@ -138,7 +138,7 @@ test_that("threads and segments never show", {
 })
 
 test_that("estimates of known data are near those of REML", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   fit <- suppressWarnings(gibbs_hlm(
     diameter ~ 1 + (1 | plate) + (1 | sample), lme4::Penicillin, draws = 2000,

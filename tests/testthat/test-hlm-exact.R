@@ -58,6 +58,7 @@ test_that("the cases are of both samplers", {
 })
 
 test_that("the twin's mistakes are found", {
+  skip_unless_extended()
   case_of <- c(
     scale_inverted = "slopes", groups_short = "slopes", nu0_whole = "weighted",
     jacobian = "slopes", shear_prior = "wishart", fixed_given_u = "slopes"
@@ -115,7 +116,7 @@ joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   cases <- joint_cases()
   expect_identical(cases$collapsed$data$collapsed, 1)

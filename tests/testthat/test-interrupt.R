@@ -25,7 +25,7 @@ test_that("a fit interrupted at any place goes on to the same bits", {
   skip_long()
   withr::local_options(gibbsite.segment_seconds = 1e-9)
   whole <- quietly(probe(draws = 6, burnin = 3, thin = 2))
-  for (at in seq(1, 2 * (3 + 6 * 2), by = fast_or(4, 1))) {
+  for (at in seq(1, 2 * (3 + 6 * 2), by = fast_or(7, 1))) {
     interrupt_at(at)
     part <- interrupted(probe(draws = 6, burnin = 3, thin = 2))
     expect_lt(shown(part), 6)
@@ -76,7 +76,7 @@ test_that("a start that was interrupted is made later, to the same bits", {
   skip_long()
   plain <- function(k) list(pi = prop.table(runif(2)))
   whole <- short_gmm(inits = plain, chains = 3)
-  for (at in 1:3) {
+  for (at in fast_or(2, 1:3)) {
     part <- interrupted(short_gmm(inits = interrupting(plain, at), chains = 3))
     expect_s3_class(part, "gibbsite_partial")
     expect_length(attr(part, "chains"), 3)
@@ -165,7 +165,7 @@ test_that("mh_sample()'s search for a start may be interrupted anywhere", {
   }
   whole <- run()
   calls <- count
-  for (at in unique(round(seq(1, calls, length.out = fast_or(6, 15))))) {
+  for (at in unique(round(seq(1, calls, length.out = fast_or(4, 15))))) {
     part <- interrupted(run())
     shown <- attr(part, "running")$draws
     expect_identical(
@@ -191,7 +191,7 @@ test_that("laplace()'s search goes on where it was interrupted", {
   }
   whole <- run()
   calls <- count
-  for (place in unique(round(seq(1, calls, length.out = fast_or(5, 12))))) {
+  for (place in unique(round(seq(1, calls, length.out = fast_or(3, 12))))) {
     at <- place
     part <- interrupted(run())
     expect_s3_class(part, "gibbsite_partial")
@@ -315,7 +315,7 @@ test_that("with a rule an interrupted run goes on to the same stop", {
   )
   whole <- quietly(probe(draws = 20, burnin = 5, stop_when = rule))
   withr::local_options(gibbsite.segment_seconds = 1e-9)
-  for (at in c(3, 40, 75, 100)) {
+  for (at in fast_or(c(3, 75), c(3, 40, 75, 100))) {
     interrupt_at(at)
     part <- interrupted(probe(draws = 20, burnin = 5, stop_when = rule))
     options(probe.segment = NULL)

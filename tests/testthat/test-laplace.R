@@ -98,10 +98,12 @@ test_that("the place of the mode and the units do not matter", {
       by
   }
   precision <- diag(0.5, 3) + crossprod(diff(diag(3))) / 2
-  for (far in c(0, 1, 1e6)) {
+  for (far in fast_or(1e6, c(0, 1, 1e6))) {
     at <- far * by * c(1, -1, 1)
     for (gradient in list(NULL, slope)) {
-      fit <- quick(log_density, at + 3 * by, gradient, at = at, by = by)
+      fit <- quick(
+        log_density, at + 3 * by, gradient, at = at, by = by, draws = 10
+      )
       expect_lt(max(abs(coef(fit) - at) / by), 1e-4)
       expect_equal(
         unname(vcov(fit) / outer(by, by)), solve(precision), tolerance = 1e-5
@@ -119,12 +121,13 @@ test_that("regressions of R's own data are found from zeros", {
     sum(stats::dnorm(longley$Employed, drop(x %*% t[1:7]), s, log = TRUE))
   }
   least <- stats::lm(Employed ~ ., longley)
-  for (gradient in list(NULL, function(t) {
+  slope <- function(t) {
     r <- longley$Employed - drop(x %*% t[1:7])
     v <- exp(2 * t[[8]])
     c(crossprod(x, r) / v, sum(r^2) / v - nrow(x))
-  })) {
-    fit <- quick(sum_of_squares, numeric(8), gradient)
+  }
+  for (gradient in fast_or(list(NULL), list(NULL, slope))) {
+    fit <- quick(sum_of_squares, numeric(8), gradient, draws = 10)
     expect_equal(
       unname(coef(fit)[1:7]), unname(coef(least)), tolerance = 1e-5
     )
@@ -143,21 +146,21 @@ test_that("regressions of R's own data are found from zeros", {
   least <- stats::nls(
     rate ~ v * conc / (k + conc), Puromycin, list(v = 200, k = 0.1)
   )
-  fit <- quick(rate, c(v = 1, k = 1, log_sd = 0))
+  fit <- quick(rate, c(v = 1, k = 1, log_sd = 0), draws = 10)
   expect_equal(coef(fit)[1:2], coef(least), tolerance = 1e-4)
 })
 
 test_that("a search of many parameters takes few evaluations", {
   count <- 0
-  wide <- seq_len(40)
+  wide <- seq_len(fast_or(15, 40))
   log_density <- function(x) {
     count <<- count + 1
     -sum((x / wide)^2) / 2 - sum(x^4) / 100
   }
-  fit <- quick(log_density, rep(1, 40))
+  fit <- quick(log_density, rep(1, length(wide)), draws = 10)
   expect_lt(max(abs(coef(fit)) / sqrt(diag(vcov(fit)))), 1e-5)
   expect_equal(unname(diag(vcov(fit))), wide^2, tolerance = 1e-4)
-  expect_lt(count, 20000)
+  expect_lt(count, fast_or(5000, 20000))
 })
 
 test_that("further arguments reach all three functions", {
@@ -216,7 +219,7 @@ quartic_mean <- function(g) {
 
 test_that("evidence and moments, corrected, are those of quadrature", {
   skip_long()
-  fit <- quartic_fit(draws = 5000)
+  fit <- quartic_fit(draws = fast_or(2500, 5000))
   check <- importance_check(fit)
   truth <- log(stats::integrate(function(x) {
     exp(x - x^2 / 2 - x^4 / 4)
@@ -285,7 +288,7 @@ test_that("zero density at some draws is a weight of zero", {
 corrected_z <- function(shape = 0.3) {
   fit <- suppressWarnings(
     log_gamma_fit(
-      shape, correct = "importance", draws = fast_or(700, 1500), chains = 4
+      shape, correct = "importance", draws = fast_or(500, 1500), chains = 4
     )
   )
   draws <- draws_of(fit, "x")
@@ -300,7 +303,7 @@ test_that("the corrected chain draws from the density itself", {
 })
 
 test_that("wrong ways of picking are noticed", {
-  skip_long()
+  skip_unless_extended()
   # no weights at all; weights squared; the current point left out of the pool
   pick <- gibbsite:::pick_by_weight
   mutants <- list(
@@ -333,25 +336,27 @@ test_that("the corrected chain keeps the promises of the driver", {
   noisy_gradient <- function(x) -x
   noisy_hessian <- function(x) matrix(-1)
   suppressWarnings({
-    whole <- run(60)
-    expect_true(identical_fit(extend(run(25), 35, progress = FALSE), whole))
+    whole <- run(30)
+    expect_true(identical_fit(extend(run(12), 18, progress = FALSE), whole))
     withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
-      expect_true(identical_fit(run(60), whole))
+      expect_true(identical_fit(run(30), whole))
     })
     path <- withr::local_tempfile()
-    saveRDS(run(25), path)
+    saveRDS(run(12), path)
     expect_true(
-      identical_fit(extend(readRDS(path), 35, progress = FALSE), whole)
+      identical_fit(extend(readRDS(path), 18, progress = FALSE), whole)
     )
   })
-  expect_identical(coda::mcpar(whole[[1]]), c(21, 80, 1))
+  expect_identical(coda::mcpar(whole[[1]]), c(21, 50, 1))
   bare <- drop_data(whole)
   expect_error(extend(bare, 5, progress = FALSE), "does not hold")
 })
 
 test_that("the check of a corrected fit is that of its approximation", {
   skip_long()
-  fit <- suppressWarnings(log_gamma_fit(2, correct = "importance"))
+  fit <- suppressWarnings(
+    log_gamma_fit(2, correct = "importance", draws = 100)
+  )
   plain <- log_gamma_fit(2)
   check <- importance_check(fit)
   expect_identical(check, importance_check(fit))
@@ -417,7 +422,9 @@ test_that("intervals are those of the normal approximation, or of the draws", {
   )
   expect_identical(colnames(confint(fit)), c("2.5 %", "97.5 %"))
   expect_identical(confint(fit, "x"), confint(fit, 1))
-  corrected <- suppressWarnings(log_gamma_fit(3, correct = "importance"))
+  corrected <- suppressWarnings(
+    log_gamma_fit(3, correct = "importance", draws = 100)
+  )
   expect_equal(
     unname(confint(corrected)[1, ]),
     quantile(as.matrix(corrected), c(0.025, 0.975), names = FALSE)
@@ -514,14 +521,15 @@ test_that("the targets of several parameters are weighted marginals", {
 })
 
 test_that("six targets are drawn, or those that are named", {
-  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 100, seed = 1)
+  fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 20, seed = 1)
   picture <- picture_target(fit, NULL, NULL)
   expect_identical(levels(picture$table$variable), indexed("theta", 1:6))
   expect_match(picture$note[1], "first 6 of 7 parameters")
   named <- drawn(plot(fit, variables = "theta[7]"))$pictures[[1]]
   expect_identical(levels(named$table$variable), "theta[7]")
-  logit <- suppressMessages(laplace_logistic(
-    am ~ wt, mtcars, correct = "importance", draws = 500, seed = 1
+  logit <- quietly(laplace_logistic(
+    am ~ wt, mtcars, correct = "importance", draws = 200, seed = 1,
+    chains = 2
   ))
   base <- drawn(plot(logit, type = "density"))$pictures[[1]]
   expect_identical(base$table, picture_target(logit, NULL, NULL)$table)
@@ -548,7 +556,7 @@ test_that("gradient ascent steps by rho times the gradient", {
     function(x) -(1 - x[["a"]])^2 - (x[["b"]] - x[["a"]]^2)^2, c(a = 0, b = 1),
     method = "gradient", rho = 0.1
   )
-  for (names in list(c("a", "b"), c("b", "a"))) {
+  for (names in list(c("b", "a"), c("a", "b"))[fast_or(1, 1:2)]) {
     picture <- drawn(plot(banana, type = "path", variables = names))$pictures
     line <- picture[[1]]$layers[[1]]$data
     point <- as.list(stats::setNames(line[1, c("x", "y")], names))
@@ -687,7 +695,9 @@ test_that("no mode, no approximation", {
   )) {
     # the other one is seen, too
     expect_warning(
-      fit <- do.call(quick, c(list(saddle, c(a = 0, b = 1)), derivatives)),
+      fit <- do.call(quick, c(
+        list(saddle, c(a = 0, b = 1)), derivatives, draws = 50
+      )),
       "another\\s+mode", class = "gibbsite_warning_region"
     )
     expect_equal(abs(coef(fit)), c(a = sqrt(1.5), b = 0), tolerance = 1e-6)
@@ -801,7 +811,7 @@ test_that("another mode on the other side of the start is said", {
           (1 - share) * stats::dnorm(p[["a"]], 9))
   }
   for (correct in c("none", "importance")) {
-    draws <- if (correct == "none") 50 else 1000
+    draws <- if (correct == "none") 50 else fast_or(200, 1000)
     expect_warning(
       fit <- laplace(two, c(a = 1), draws = draws, correct = correct, seed = 1,
                      progress = FALSE),
@@ -817,8 +827,10 @@ test_that("another mode on the other side of the start is said", {
     function(p) two(p, 1e-8)
   )
   for (f in one) {
-    expect_no_warning(laplace(f, c(a = 4), draws = 50, seed = 1),
-                      class = "gibbsite_warning_region")
+    expect_no_warning(
+      laplace(f, c(a = 4), draws = 10, seed = 1, progress = FALSE),
+      class = "gibbsite_warning_region"
+    )
   }
 })
 

@@ -84,7 +84,7 @@ for (method in lda_test_methods) {
       model <- twin_model(case, method)
       withr::local_seed(72)
       state <- model_start(model, NULL)
-      for (sweep in seq_len(fast_or(3, 12))) {
+      for (sweep in seq_len(fast_or(2, 12))) {
         seed <- .Random.seed
         twin <- twin_sweep(model, state)
         after <- .Random.seed
@@ -257,7 +257,7 @@ test_that("threads never show in a larger corpus", {
   withr::local_seed(75)
   for (method in lda_test_methods) {
     model <- tiny_lda(
-      rep(c(20, 200), 200), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
+      rep(c(20, 200), fast_or(60, 200)), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
       method, probability = 1 / seq_len(500)
     )
     whole <- run_with(model, 6, burnin = 3)
@@ -414,10 +414,10 @@ cells_cases <- list(
 test_that("a table of all assignments is the posterior's", {
   skip_long()
   withr::local_seed(90)
-  for (case in names(cells_cases)) {
+  for (case in fast_or("seeded", names(cells_cases))) {
     for (method in lda_test_methods) {
       model <- do.call(cells_model, c(method, cells_cases[[case]]))
-      score <- cells_score(model, fast_or(3000, 10000), swept_by_core)
+      score <- cells_score(model, fast_or(1000, 10000), swept_by_core)
       expect_lt(abs(score), max_z, label = paste(case, method))
     }
   }
@@ -425,7 +425,7 @@ test_that("a table of all assignments is the posterior's", {
 
 # Each wrong sampler beside the same one without its mistake.
 test_that("a table of all assignments rejects wrong samplers", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(91)
   score <- function(case, sweep) {
     model <- do.call(cells_model, c("collapsed", cells_cases[[case]]))
@@ -598,7 +598,7 @@ convolution_chain <- function(model, sums, sweeps) {
 }
 
 test_that("sums by convolution are those over all assignments", {
-  skip_long()
+  skip_unless_extended()
   case <- list(
     k = 3, counts = rbind(c(3, 2), c(2, 0)), alpha = 0.4, eta = c(0.7, 0.3)
   )
@@ -639,7 +639,7 @@ test_that("posteriors in many topics by convolution are recovered", {
 # ---- the methods agree -------------------------------------------------------
 
 test_that("the methods agree in log joint, log-likelihood and alpha", {
-  skip_long()
+  skip_unless_extended()
   model <- withr::with_seed(78, tiny_lda(
     c(12, 9, 15, 7), 8, 2, uniform_prior(0, 10), 0.5,
     probability = 1 / seq_len(8)

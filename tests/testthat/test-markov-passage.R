@@ -19,7 +19,7 @@ gambler_chain <- function(up) {
 }
 
 test_that("a sparse chain has the answers of the dense one", {
-  for (n in c(5, 40)) {
+  for (n in fast_or(12, c(5, 40))) {
     p <- ring(n)
     sparse <- markov_chain(p)
     dense <- markov_chain(as.matrix(p))
@@ -141,10 +141,11 @@ test_that("a chain in time is the product of its matrices", {
   expect_identical(
     simulate(by_list, 3, n = 4, seed = 1), simulate(by_time, 3, n = 4, seed = 1)
   )
-  paths <- simulate(by_list, 4000, n = 3, seed = 2)
-  seen <- table(unlist(paths[4, ])) / 4000
+  sets <- fast_or(1000, 4000)
+  paths <- simulate(by_list, sets, n = 3, seed = 2)
+  seen <- table(unlist(paths[4, ])) / sets
   p <- state_after(by_list, 3)
-  expect_true(all(abs(seen - p) <= 4.5 * sqrt(p * (1 - p) / 4000)))
+  expect_true(all(abs(seen - p) <= 4.5 * sqrt(p * (1 - p) / sets)))
   # first passages: the complement of never being there
   avoided <- matrices
   for (t in 1:4) avoided[[t]][, "c"] <- 0

@@ -78,10 +78,11 @@ test_that("paths have the chain's frequencies", {
   expect_lt(max(abs(error[some])), 4.5)
 
   # many short paths: the distribution after two steps
-  last <- unlist(simulate(chain, 4000, n = 2, seed = 4, initial = "a")[3, ])
-  seen <- table(last) / 4000
+  sets <- fast_or(1000, 4000)
+  last <- unlist(simulate(chain, sets, n = 2, seed = 4, initial = "a")[3, ])
+  seen <- table(last) / sets
   wanted <- state_after(chain, 2, "a")
-  spread <- sqrt(wanted * (1 - wanted) / 4000)
+  spread <- sqrt(wanted * (1 - wanted) / sets)
   expect_true(all(abs(seen - wanted) <= 4.5 * spread))
 })
 
@@ -287,7 +288,7 @@ test_that("chains with rare steps keep their digits", {
   withr::local_seed(10)
   away <- function(value, exact) max(abs(unname(value) / exact - 1), 0)
   wrong <- c(times = 0, probabilities = 0, stationary = 0)
-  for (run in 1:100) {
+  for (run in seq_len(fast_or(20, 100))) {
     n <- sample(3:5, 1)
     p <- rare_chain(n)
     exact <- exact_times(p, n)
@@ -354,7 +355,7 @@ test_that("numbers that double precision does not hold are refused", {
 test_that("gaps of slow chains keep their digits", {
   skip_long()
   withr::local_seed(12)
-  for (run in 1:50) {
+  for (run in seq_len(fast_or(10, 50))) {
     # 1 - lambda solves x^2 - s x + t = 0, s the sum of all steps, t of all
     # trees
     steps <- rare_chain(3)

@@ -116,10 +116,11 @@ test_that("steps over blocks are what their formulas say", {
   withr::local_seed(7)
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
-    for (case in cases_of_all_kinds(target$gradient)) {
+    cases <- cases_of_all_kinds(target$gradient)
+    for (case in cases[fast_or(seq(1 + bounded, length(cases), 3), TRUE)]) {
       # rounding: some 1e-15 of the terms of a ratio, and these are below 1e4
       expect_lt(
-        ratio_error(target, case, fast_or(10, 30)), 1e-10, label = case$label
+        ratio_error(target, case, fast_or(3, 30)), 1e-10, label = case$label
       )
     }
   }
@@ -307,7 +308,7 @@ test_that("one sweep over blocks leaves exact draws exact", {
       )
     ), blocks)
   )
-  for (case in cases) {
+  for (case in cases[fast_or(3, 1:3)]) {
     changes <- normal_changes(case[[1]], case[[2]])
     expect_lt(max(abs(z_of_means(changes, 0))), 4)
     # and moves them
@@ -330,6 +331,7 @@ expect_invariant <- function(target, case, chains, sweeps, seed) {
 
 # The slope that a step on a funnel's width needs changes with every other step.
 test_that("many sweeps over blocks leave exact draws of a funnel exact", {
+  skip_unless_extended()
   skip_on_cran()
   target <- funnel_target()
   for (kind in names(kinds_of_proposal(target$gradient, 1))) {
@@ -349,7 +351,7 @@ test_that("many sweeps over blocks of all kinds leave exact draws exact", {
 })
 
 test_that("a block whose proposal is not corrected does not", {
-  skip_long()
+  skip_unless_extended()
   blocks <- list(c(2, 1), c(3, 4, 5))
   right <- list(random_walk(0.5), drifting_proposal(0.7))
   wrong <- right
@@ -443,14 +445,15 @@ eight_schools <- function(p) {
 }
 
 test_that("eight schools agree with the reference, from density and start", {
-  skip_long()
+  skip_unless_extended()
   init <- c(mu = 0, log_tau = 0, setNames(rep(0, 8), paste0("eta[", 1:8, "]")))
+  n <- fast_or(2500, 4000)
   fit <- quietly(mh_sample(eight_schools, init,
-    draws = 4000, seed = 5, progress = FALSE
+    draws = n, seed = 5, progress = FALSE
   ))
   expect_true(converged(fit))
   column <- function(name) {
-    vapply(fit, function(x) unclass(x)[, name], numeric(4000))
+    vapply(fit, function(x) unclass(x)[, name], numeric(n))
   }
   tau <- exp(column("log_tau"))
   theta <- column("mu") + tau * column("eta[1]")
@@ -468,7 +471,7 @@ test_that("eight schools agree with the reference, from density and start", {
 })
 
 test_that("density and start suffice, or the warning's advice does", {
-  skip_long()
+  skip_unless_extended()
   pima <- MASS::Pima.tr
   x <- stats::model.matrix(type ~ ., pima)
   y <- as.integer(pima$type) - 1
@@ -507,7 +510,7 @@ noisy_normal <- function(x) {
 }
 
 test_that("an unbiased estimate of the density leaves the posterior exact", {
-  skip_long()
+  skip_unless_extended()
   fit <- short_mh(noisy_normal, 1, random_walk(1),
     draws = 8000, burnin = 200, chains = 4
   )
@@ -546,6 +549,8 @@ test_that("a density is asked once for each proposal, never for the current", {
 
 # ---- bounds ------------------------------------------------------------------
 
+bounded_draws <- fast_or(1000, 3000)
+
 bounded_moments <- function(transform, log_density = NULL, ...) {
   f <- function(x) {
     stats::dgamma(x[1], 2.5, log = TRUE) +
@@ -553,14 +558,14 @@ bounded_moments <- function(transform, log_density = NULL, ...) {
   }
   fit <- short_mh(log_density %||% f, c(1, 0.5, -1), ...,
     lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = transform,
-    draws = 3000, burnin = 3000, thin = 4, chains = 4
+    draws = bounded_draws, burnin = 3000, thin = 4, chains = 4
   )
   x <- lapply(fit, unclass)
   expected <- list(
     c(2.5, 2.5), c(1 / 3, 2 * 4 / (36 * 7)), c(-0.5, 0.25)
   )
   unlist(lapply(1:3, function(j) {
-    v <- vapply(x, function(m) m[, j], numeric(3000))
+    v <- vapply(x, function(m) m[, j], numeric(bounded_draws))
     c(
       z_of_chains(v, expected[[j]][1]),
       z_of_chains((v - expected[[j]][1])^2, expected[[j]][2])
@@ -614,9 +619,9 @@ test_that("what is learned in burn-in is frozen after it", {
   for (proposal in list(
     adaptive(), langevin(gradient = target$gradient),
     nuts(target$gradient, "dense"), hmc(gradient = target$gradient)
-  )) {
+  )[fast_or(1:3, 1:4)]) {
     short <- run(1, proposal)
-    expect_identical(memory_of(run(200, proposal)), memory_of(short))
+    expect_identical(memory_of(run(30, proposal)), memory_of(short))
     # and was learned: the same length without burn-in differs
     expect_false(identical(memory_of(short)[[1]][[1]]$tuning[[2]], 0))
   }

@@ -52,7 +52,7 @@ test_that("blocks with look-ahead of their own can be cut anywhere", {
       blocks = list(c(3, 1), c(2, 1)), draws = draws, burnin = 100
     )
   }
-  expect_true(identical_fit(longer(longer(run(1), 5), 300), run(306)))
+  expect_true(identical_fit(longer(longer(run(1), 5), 70), run(76)))
 })
 
 test_that("interrupts lose at most a segment", {
@@ -69,13 +69,13 @@ test_that("interrupts lose at most a segment", {
   }
   # the look at the starting points takes some of the 200
   expect_warning(
-    part <- short_mh(f, two, draws = 300, burnin = 5),
+    part <- short_mh(f, two, draws = 120, burnin = 5),
     class = "gibbsite_warning_interrupted"
   )
   shown <- attr(part, "running")$draws
-  expect_lt(shown, 300)
+  expect_lt(shown, 120)
   expect_true(identical_fit(
-    longer(part, 300 - shown), short_mh(f, two, draws = 300, burnin = 5)
+    longer(part, 120 - shown), short_mh(f, two, draws = 120, burnin = 5)
   ))
 })
 
@@ -182,7 +182,7 @@ test_that("several runs unite, and an earlier fit is a start", {
 # ---- user's functions that do odd things -------------------------------------
 
 from_one_start <- function(f, ...) {
-  short_mh(f, c(0.5, 0.5), adaptive(scale = 1), draws = 300, burnin = 300,
+  short_mh(f, c(0.5, 0.5), adaptive(scale = 1), draws = 60, burnin = 60,
     inits = list(c(0.5, 0.5), c(0, 0)), ...
   )
 }
@@ -215,7 +215,9 @@ test_that("random numbers in the density never touch the sampler's", {
   expect_true(same_draws(from_one_start(seeding), whole))
   expect_true(same_draws(from_one_start(changing), whole))
   short <- function(f) {
-    short_mh(f, 0.5, random_walk(1), inits = list(0.5, 1), draws = 10)
+    short_mh(
+      f, 0.5, random_walk(1), inits = list(0.5, 1), draws = 3, burnin = 2
+    )
   }
   expect_true(same_draws(short(nesting), short(quadratic)))
   # also under the other kinds, and in pieces
@@ -235,13 +237,13 @@ test_that("a density's own random numbers follow the seed, in any pieces", {
   run <- function(draws, seed = 1) {
     short_mh(noisy, two, draws = draws, burnin = 50, seed = seed)
   }
-  whole <- run(300)
-  expect_true(identical_fit(run(300), whole))
-  expect_true(identical_fit(longer(run(100), 200), whole))
+  whole <- run(100)
+  expect_true(identical_fit(run(100), whole))
+  expect_true(identical_fit(longer(run(30), 70), whole))
   withr::with_options(list(gibbsite.segment_seconds = 1e-9), {
-    expect_true(identical_fit(run(300), whole))
+    expect_true(identical_fit(run(100), whole))
   })
-  expect_false(same_draws(run(300, seed = 2), whole))
+  expect_false(same_draws(run(100, seed = 2), whole))
   # and are no run of numbers that the sampler or another chain uses
   seen <- new.env()
   seen$numbers <- numeric()
@@ -280,7 +282,7 @@ test_that("a kind of generator that stays changed is an error", {
     count <- 0
     function(x) {
       count <<- count + 1
-      if (count == 1000) RNGkind("Wichmann-Hill")
+      if (count == 150) RNGkind("Wichmann-Hill")
       quadratic(x)
     }
   })
@@ -634,16 +636,16 @@ test_that("Laplace approximations serve on the Pima data", {
     draws = 10, chains = 1, seed = 1, progress = FALSE
   )
   run <- function(init, proposal) {
-    short_mh(f, init, proposal, draws = 400, burnin = 50)
+    short_mh(f, init, proposal, draws = fast_or(200, 400), burnin = 50)
   }
   # near the rate of a t proposal to a normal density, and that of a random
   # walk of the best scale
-  for (start in list(general, logistic)) {
+  for (start in list(general, logistic)[fast_or(2, 1:2)]) {
     fit <- run(start, independence(start))
     expect_identical(posterior::variables(fit), c(colnames(x), "log_density"))
     expect_gt(min(acceptance(fit)$rate), 0.4)
   }
-  for (cov in list(general, logistic, "laplace")) {
+  for (cov in list(general, logistic, "laplace")[fast_or(c(1, 3), 1:3)]) {
     rate <- mean(acceptance(run(general, random_walk(cov = cov)))$rate)
     expect_gt(rate, 0.2)
     expect_lt(rate, 0.4)
@@ -768,7 +770,7 @@ test_that("values with names go to the coordinates of those names", {
   )
   approximation <- function(names) {
     laplace(function(x) -x[["a"]]^2 / 2 - (x[["b"]] - 1)^2 / 8,
-      c(a = 0, b = 0)[names], seed = 1
+      c(a = 0, b = 0)[names], draws = 10, seed = 1
     )
   }
   expect_equal(
@@ -776,8 +778,10 @@ test_that("values with names go to the coordinates of those names", {
     factor(independence(approximation(c("a", "b"))))
   )
   # names that a user did not choose
-  nameless <- laplace(function(x) -sum(x^2) / 2, c(0, 0), seed = 1)
-  for (made in c(random_walk, adaptive, independence)) {
+  nameless <- laplace(
+    function(x) -sum(x^2) / 2, c(0, 0), draws = 10, seed = 1
+  )
+  for (made in c(random_walk, independence, adaptive)[fast_or(1:2, 1:3)]) {
     proposal <- if (identical(made, independence)) {
       made(nameless)
     } else {
@@ -978,7 +982,7 @@ test_that("an argument that is kept in any way stays as it was", {
     call = function(k) k[[2L]],
     closure = function(k) k(), attribute = identity
   )
-  for (d in c(2, 40)) {
+  for (d in fast_or(40, c(2, 40))) {
     for (way in names(ways)) {
       kept <- list()
       seen <- list()

@@ -113,7 +113,7 @@ test_that("a chain on compiled code is the chain on the same R function", {
   f <- native_density(dll = dll, symbol = "logistic", data = logistic_data())
   run <- function(density, ...) {
     quietly(mh_sample(
-      density, c(a = 0, b = 0), draws = 50, burnin = 100, chains = 2, seed = 1,
+      density, c(a = 0, b = 0), draws = 20, burnin = 20, chains = 2, seed = 1,
       progress = FALSE, ...
     ))
   }
@@ -124,10 +124,10 @@ test_that("a chain on compiled code is the chain on the same R function", {
   })
   expect_true(identical_fit(run(f, cores = 2), fit))
   part <- quietly(mh_sample(
-    f, c(a = 0, b = 0), draws = 20, burnin = 100, chains = 2, seed = 1,
+    f, c(a = 0, b = 0), draws = 5, burnin = 20, chains = 2, seed = 1,
     progress = FALSE
   ))
-  expect_true(identical_fit(longer(part, 30), fit))
+  expect_true(identical_fit(longer(part, 15), fit))
 })
 
 logistic_slope_in_r <- function(w, data = logistic_data()) {
@@ -332,7 +332,7 @@ test_that("NaN, infinities and slow code in a chain are as of an R function", {
   run <- function(what, ...) {
     quietly(mh_sample(
       native_density(dll = dll, symbol = "odd", data = what), c(a = 0),
-      random_walk(2), draws = 500, burnin = 100, chains = 1, seed = 1,
+      random_walk(2), draws = 100, burnin = 20, chains = 1, seed = 1,
       progress = FALSE, ...
     ))
   }

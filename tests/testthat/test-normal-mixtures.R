@@ -201,7 +201,7 @@ test_that("least counts are those of R's distribution functions", {
   }
   withr::local_seed(3)
   # the last means are beyond the range of exp(-mean)
-  for (size in fast_or(c(1e-9, 20, 2000), c(1e-9, 0.3, 20, 400, 2000))) {
+  for (size in fast_or(c(1e-9, 20, 800), c(1e-9, 0.3, 20, 400, 2000))) {
     mean <- size * exp(stats::rnorm(50) / 3)
     expect_identical(
       quantiles("poisson", mean), least(function(k) mean(stats::ppois(k, mean)))
@@ -213,7 +213,7 @@ test_that("least counts are those of R's distribution functions", {
     }
   }
   for (trials in fast_or(c(1, 60), c(1, 7, 60, 3000))) {
-    for (centre in c(-20, -1, 0, 3, 40)) {
+    for (centre in fast_or(c(-20, 0, 40), c(-20, -1, 0, 3, 40))) {
       share <- stats::plogis(centre + stats::rnorm(50))
       expect_identical(
         binomial_quantiles(share, trials, probs),

@@ -37,6 +37,7 @@ for (name in names(ordered_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_unless_extended()
   case_of <- c(
     jacobian = "slopes", unordered = "slopes", interval = "slopes",
     "next" = "varying", latent_kept = "crossed", level_flat = "intercepts",
@@ -60,7 +61,7 @@ test_that("the twin's mistakes are found", {
 
 # The posterior of a slope and two thresholds on a grid.
 test_that("a small posterior is that of quadrature", {
-  skip_long()
+  skip_unless_extended()
   x <- c(-1.5, -0.7, -0.2, 0.1, 0.6, 0.9, 1.8, 2.4)
   y <- c(1, 1, 2, 1, 3, 2, 3, 3)
   sd <- c(slope = 1.5, theta = 2)
@@ -137,7 +138,7 @@ ordered_joint_models <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   expect_kept_by_sweep(
     ordered_joint_models()[if (is_extended()) 1:3 else 1:2], ordered_quantities,

@@ -19,7 +19,7 @@ test_that("every type is drawn, alone and together", {
   skip_long()
   fit <- fake_fit(draws = 50)
   for (type in plot_types) {
-    expect_identical(draw(fit, type), fit)
+    expect_identical(draw(fit, type, variables = "a"), fit)
   }
   draw(fit)
   draw(fit, plot_types, variables = "b")
@@ -37,12 +37,18 @@ test_that("odd fits have a picture", {
     class = "gibbsite_error_argument"
   )
   draw(fake_fit(draws = 2, chains = 2), plot_types)
-  draw(fake_fit(draws = 20, chains = 30), plot_types)
+  draw(
+    fake_fit(draws = 20, chains = 30),
+    fast_or(c("trace", "ranks"), plot_types)
+  )
   draw(fake_fit(values = function(k) cbind(1, NA, rpois(100, 2))), plot_types)
   draw(fake_fit(values = function(k) {
     cbind(k, k + rnorm(100), 1e-200 * rnorm(100))
   }), plot_types)
-  draw(fake_fit(draws = 6000, chains = 2, columns = 1), plot_types)
+  draw(
+    fake_fit(draws = 6000, chains = 2, columns = 1),
+    fast_or("trace", plot_types)
+  )
 })
 
 test_that("six quantities are drawn by default, with a large R-hat if any", {
@@ -145,7 +151,6 @@ test_that("parameters of different scales have axes of their own", {
   panels <- function(fit) drawn(plot(fit, type = "coefficients"))$panels
   expect_identical(panels(fit(2)), 1L)
   expect_identical(panels(fit(100)), 2L)
-  draw(fit(2), "coefficients")
   draw(fit(100), "coefficients")
 })
 
@@ -288,13 +293,14 @@ test_that("the path of a chain is drawn step by step", {
   skip_long()
   trace <- traced()
   withr::local_pdf(NULL)
-  for (steps in fast_or(17, c(1, 2, 17, 30))) {
+  for (steps in fast_or(3, c(1, 2, 17, 30))) {
     expect_silent(shown <- plot(trace, steps = steps, chain = 2))
     expect_identical(shown, trace)
   }
-  expect_silent(plot(trace))
-  expect_silent(plot(trace, variables = "b", xlim = c(0, 10)))
-  expect_silent(plot(traced(c(a = 0))))
+  expect_silent(plot(
+    trace, steps = fast_or(4, 30), variables = "b", xlim = c(0, 10)
+  ))
+  expect_silent(plot(traced(c(a = 0)), steps = fast_or(4, 30)))
   expect_match(
     step_words(trace[[1]], 3), "^Step 3: (accepted|rejected), log ratio "
   )
@@ -303,7 +309,7 @@ test_that("the path of a chain is drawn step by step", {
     function(x) -sum(x^2) / 2, c(0, 0), univariate_slice(), draws = 10,
     burnin = 0, chains = 1, debug = TRUE, seed = 1, progress = FALSE
   )))
-  expect_silent(plot(slices))
+  expect_silent(plot(slices, steps = 2))
   expect_identical(
     step_words(slices[[1]], 10), "Step 10: accepted; accepted so far 100%"
   )

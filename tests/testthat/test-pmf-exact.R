@@ -15,7 +15,7 @@ mixed_counts <- function() {
 }
 
 test_that("a sweep is that of the twin, for one by one and large counts", {
-  for (rank in c(1, 2, 5)) {
+  for (rank in fast_or(2, c(1, 2, 5))) {
     for (prior in list(pmf_prior(), pmf_prior(2, 0.5, Inf, 3, 0.5, 2))) {
       model <- suppressMessages(
         suppressWarnings(pmf_of(mixed_counts(), rank, prior))
@@ -36,6 +36,7 @@ test_that("a sweep is that of the twin, for one by one and large counts", {
 })
 
 test_that("wrong sweeps differ from the right one at once", {
+  skip_unless_extended()
   model <- suppressWarnings(pmf_of(mixed_counts(), 2))
   for (name in names(pmf_mutants)) {
     apart <- difference_from_right(model, pmf_mutants[[name]], list())
@@ -48,12 +49,12 @@ test_that("one user, one item: the posterior of the product, by quadrature", {
   # y = 3, theta ~ Gamma(1.5, 0.7), beta ~ Gamma(0.8, 1.2); substitute logs
   prior <- pmf_prior(1.5, 0.8, Inf, Inf, 0.7, 1.2)
   one <- data.frame(user = "a", item = "b", count = 3)
-  n <- fast_or(20000, 200000)
+  n <- fast_or(8000, 200000)
   fit <- suppressWarnings(gibbs_pmf(
     one, 1, prior, draws = n, burnin = 100, chains = 1, seed = 1,
     progress = FALSE
   ))
-  at <- seq(-14, 8, by = 0.02)
+  at <- seq(-14, 8, by = fast_or(0.05, 0.02))
   grid <- expand.grid(a = at, b = at)
   log_p <- stats::dgamma(exp(grid$a), 1.5, 0.7, log = TRUE) + grid$a +
     stats::dgamma(exp(grid$b), 0.8, 1.2, log = TRUE) + grid$b +
@@ -69,6 +70,7 @@ test_that("one user, one item: the posterior of the product, by quadrature", {
 })
 
 test_that("binomial parts of a count have the binomial distribution", {
+  skip_unless_extended()
   # the twin is the core: so its own counts stand for those of the core
   skip_long()
   n <- fast_or(2000, 20000)
@@ -107,7 +109,8 @@ test_that("log_lik and log_joint are the log densities of counts and all", {
 
 test_that("threads, segments and thinning leave the draws as they are", {
   set.seed(3)
-  counts <- sim_pmf(400, 300, rank = 4, mean = 0.5)
+  size <- fast_or(100, 400)
+  counts <- sim_pmf(size, 0.75 * size, rank = 4, mean = 0.5)
   run <- function(...) {
     suppressWarnings(suppressMessages(gibbs_pmf(
       counts, 8, burnin = 4, chains = 2, seed = 5, progress = FALSE, ...

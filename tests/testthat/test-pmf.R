@@ -266,7 +266,7 @@ test_that("rank measures say what they leave out, and need to know likes", {
 })
 
 test_that("counts with a structure are recommended better than by chance", {
-  skip_long()
+  skip_unless_extended()
   set.seed(2)
   made <- sim_pmf(150, 80, rank = 3, mean = 0.4)
   hidden <- sample(nrow(made), nrow(made) %/% 5)
