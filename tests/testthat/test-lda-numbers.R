@@ -168,7 +168,7 @@ test_that("numbers of draws do not depend on how a run is cut", {
 
 test_that("topics are numbered alike in every client", {
   skip_on_cran()
-  means <- vapply(seq_len(fast_or(3, 10)), function(seed) {
+  means <- vapply(seq_len(fast_or(2, 10)), function(seed) {
     fit <- numbered_fit(200, chains = 4, seed = seed)
     own <- summary(fit, "size")
     expect_lt(max(own$rhat), 1.1)
@@ -188,15 +188,19 @@ test_that("topics are numbered alike in every client", {
 
 test_that("a fit keeps its numbers when it is continued", {
   skip_long()
-  whole <- numbered_fit(40, keep = c("theta", "z"))
-  part <- numbered_fit(15, keep = c("theta", "z"))
+  run <- function(draws) {
+    numbered_fit(draws, keep = c("theta", "z"), burnin = fast_or(20, 220))
+  }
+  whole <- run(40)
+  part <- run(15)
   expect_identical(topic_orders(part), topic_orders(whole))
   expect_true(identical_fit(more(part, 25), whole))
-  late <- window(part, start = 226)
+  sixth <- fast_or(26, 226)
+  late <- window(part, start = sixth)
   # the averages begin anew
   expect_identical(
     lapply(more(late, 25), unclass),
-    lapply(window(whole, start = 226), unclass)
+    lapply(window(whole, start = sixth), unclass)
   )
   folder <- withr::local_tempdir()
   path <- file.path(folder, "run")
@@ -246,11 +250,12 @@ continued <- function(fit, to, ...) {
 
 test_that("an interrupted run has the numbers of a whole one", {
   skip_long()
-  plain <- stopped_lda(Inf, 40, 220)
-  for (at in fast_or(c(30, 300), c(30, 240, 300, 700))) {
-    part <- stopped_lda(at, 40, 220)
+  burnin <- fast_or(60, 220)
+  plain <- stopped_lda(Inf, 40, burnin)
+  for (at in fast_or(c(30, 120), c(30, 240, 300, 700))) {
+    part <- stopped_lda(at, 40, burnin)
     expect_lt(shown_draws(part), 40)
-    expect_true(identical_fit(continued(part, 260), plain))
+    expect_true(identical_fit(continued(part, burnin + 40), plain))
   }
 })
 
