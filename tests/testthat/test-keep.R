@@ -120,7 +120,7 @@ outcome_of <- function(answer, fit, what) {
 test_that("each answer is right or names `keep`, whatever is kept", {
   skip_long()
   withr::local_pdf(NULL)
-  dresses <- c("diagonal", "shared", "unequal")
+  dresses <- c("diagonal", "shared", "unequal", "one")
   all <- names(kept_models)
   for (name in fast_or(setdiff(all, dresses), all)) {
     model <- kept_models[[name]]
@@ -129,10 +129,10 @@ test_that("each answer is right or names `keep`, whatever is kept", {
     } else {
       c(list(character()), as.list(model[[2]]), list(model[[2]]))
     }
-    ends <- c(if (name %in% c("full", "line")) 1L, length(kept))
+    ends <- c(if (name == "line") 1L, length(kept))
     for (keep in unique(kept[fast_or(ends, seq_along(kept))])) {
       fit <- model[[1]](keep)
-      some <- if (name == "full" || is_extended()) names(general_answers) else {
+      some <- if (name == "line" || is_extended()) names(general_answers) else {
         c("summary", "extend")
       }
       answers <- c(general_answers[some], model[[3]])

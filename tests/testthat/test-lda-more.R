@@ -126,7 +126,7 @@ test_that("means of phi are those given the topics", {
 # Exactness: a fit of two documents, to which a third with a new term comes.
 for (method in lda_test_methods) {
   test_that(paste("the draws are those of the larger corpus:", method), {
-    skip_long()
+    if (method == "uncollapsed") skip_long() else skip_unless_extended()
     old <- list(a = c("u", "u", "v"), b = c("v", "w"))
     fit <- suppressWarnings(gibbs_lda(
       old, 2, lda_prior(gamma_prior(2, 2), 0.4), method, keep = "z", draws = 20,

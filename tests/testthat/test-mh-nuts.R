@@ -249,7 +249,7 @@ expect_means <- function(fit, values, expected) {
 }
 
 test_that("a normal of condition 1e4 in 100 dimensions takes 1,000 draws", {
-  skip_long()
+  skip_unless_extended()
   sd <- 10^seq(-2, 0, length.out = 100)
   fit <- short_mh(
     function(x) -0.5 * sum((x / sd)^2), rep(0.5, 100),

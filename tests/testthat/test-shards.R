@@ -67,11 +67,12 @@ test_that("shards give the bits of one machine, whatever the prior", {
   expect_one_machine(corpus, x, chains = 2)
   # short runs before the start; thinning
   expect_one_machine(corpus, x, burnin = 200, thin = 2)
+  expect_one_machine(corpus, x, keep = c("phi", "labels"))
   if (is_extended()) {
     expect_one_machine(corpus, x, threads = 2)
     expect_one_machine(corpus, x, k = 1)
+    expect_one_machine(corpus, x, k = 20, keep = c("phi", "labels"))
   }
-  expect_one_machine(corpus, x, k = 20, keep = c("phi", "labels"))
   priors <- list(
     lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5)),
     lda_prior(eta = seeded_topics(list(a = c("term1", "term2"), b = "term7"))),

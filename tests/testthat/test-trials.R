@@ -183,7 +183,8 @@ test_that("weights may be fractions", {
   }
   run <- function(data, ...) {
     quietly(gibbs_categorical(
-      factor(h) ~ x, data, draws = 1500, burnin = 300, chains = 2, seed = 1,
+      factor(h) ~ x, data, draws = fast_or(600, 1500), burnin = 300,
+      chains = 2, seed = 1,
       prior = logistic_prior(slope_variance = 4, intercept_variance = 100),
       progress = FALSE, ...
     ))
