@@ -128,7 +128,7 @@ test_that("an unknown k has the numbers of plot() and of predict()", {
   skip_long()
   of <- function(x) {
     quietly(gibbs_gmm(
-      x, "unknown", draws = 100, burnin = 50, chains = 2, seed = 1,
+      x, "unknown", draws = 40, burnin = 20, chains = 2, seed = 1,
       keep = c("components", "z"), progress = FALSE
     ))
   }
@@ -343,7 +343,9 @@ test_that("plot() and autoplot() of results draw the same picture", {
   )
   results <- list(
     compare(a = fit, b = other),
-    suppressWarnings(compare_k(list(short_gmm(k = 1), short_gmm(k = 2)))),
+    suppressWarnings(compare_k(list(
+      short_gmm(draws = 40, k = 1), short_gmm(draws = 40, k = 2)
+    ))),
     predict(chain, function(x) x[[1]] + x[[2]] * 1:5, interval = "mean"),
     suppressWarnings(sbc(model, n = 20, seed = 1, progress = FALSE)),
     geweke_joint(model, n = 10, chains = 2, seed = 1, progress = FALSE),

@@ -696,20 +696,20 @@ test_that("a run by a rule says what it waits for, and its cap", {
   withr::local_options(gibbsite.segment_seconds = 1)
   lines_of <- function(rule) {
     with_quick_clock(quietly(probe(
-      draws = 50, stop_when = rule, progress = TRUE
+      draws = 100, stop_when = rule, progress = TRUE
     )))
   }
   waits_of <- function(lines) {
     grep("Not converged: effective sample size", lines, value = TRUE)
   }
   rule <- until(ess = 1e5, every = 100, max_draws = 1000)
-  lines <- lines_of(until(ess = 1e5, every = 50, max_draws = 150))
+  lines <- lines_of(until(ess = 1e5, every = 100, max_draws = 300))
   expect_match(
     waits_of(lines), "About [1-9]0+ draws would be needed\\. At most"
   )
-  expect_match(lines, "At most 150 draws, [0-9.]+ (s|min|h)")
+  expect_match(lines, "At most 300 draws, [0-9.]+ (s|min|h)")
   expect_match(
-    waits_of(lines_of(until(ess = 120, every = 50, max_draws = 500))),
+    waits_of(lines_of(until(ess = 120, every = 100, max_draws = 1000))),
     "About [0-9]+ draws are needed, [0-9.]+ (s|min|h)\\. At most"
   )
   job <- list(

@@ -569,14 +569,15 @@ test_that("what cannot be left out is an error", {
   skip_long()
   fit <- fit_line(few, draws = 20, seed = 1)
   own <- quietly(mh_sample(
-    function(x) -x^2, c(a = 0), draws = 20, chains = 2, seed = 1,
+    function(x) -x^2, c(a = 0), draws = 20, burnin = 20, chains = 2, seed = 1,
     progress = FALSE
   ))
   topics <- quietly(gibbs_lda(
-    matrix(1:6, 2), 2, draws = 20, chains = 2, seed = 1, progress = FALSE
+    matrix(1:6, 2), 2, draws = 20, burnin = 20, chains = 2, seed = 1,
+    progress = FALSE
   ))
   unknown <- quietly(gibbs_gmm(
-    c(1, 2, 5, 6), "unknown", draws = 20, chains = 1, seed = 1,
+    c(1, 2, 5, 6), "unknown", draws = 20, burnin = 20, chains = 1, seed = 1,
     progress = FALSE
   ))
   first <- suppressWarnings(loo::loo(fit))
