@@ -225,6 +225,8 @@ star_fit <- function(data = stars(), ..., draws = 40, link = "ordinal") {
   )))
 }
 
+plain_stars <- once(function() star_fit())
+
 test_that("extending, thinning, threads and checkpoints change nothing", {
   skip_long()
   whole <- star_fit(biases = TRUE)
@@ -270,7 +272,7 @@ test_that("threads do not change a draw", {
 
 test_that("probabilities are those of the draws", {
   skip_long()
-  fit <- star_fit()
+  fit <- plain_stars()
   kept <- kept_factors(fit)
   eta <- posterior_linpred(fit)
   theta <- do.call(rbind, lapply(1:2, function(k) {
@@ -341,7 +343,7 @@ test_that("predictions are on the scale and agree", {
 
 test_that("recommend() orders by the probability of at least a rating", {
   made <- stars()
-  fit <- star_fit()
+  fit <- plain_stars()
   best <- recommend(fit, users = "3", n = 30, at_least = 4)
   p <- predict(fit, best[c("user", "item")], type = "probabilities")
   expect_equal(best$probability, p[["4"]] + p[["5"]])
@@ -461,7 +463,7 @@ test_that("a level may be called as another column of the probabilities", {
 })
 
 test_that("ordinal ratings given again are known", {
-  fit <- star_fit(stars())
+  fit <- plain_stars()
   more <- suppressWarnings(
     extend(drop_data(fit), 5, data = stars(), progress = FALSE)
   )
@@ -471,7 +473,7 @@ test_that("ordinal ratings given again are known", {
 
 test_that("loo, compare_k() and plots take ordinal ratings", {
   skip_long()
-  fit <- star_fit()
+  fit <- plain_stars()
   log_lik <- log_lik(fit)
   expect_equal(
     suppressWarnings(loo::waic(fit))$estimates["elpd_waic", 1],
@@ -489,7 +491,7 @@ test_that("loo, compare_k() and plots take ordinal ratings", {
 test_that("what the model cannot take is an error", {
   skip_long()
   made <- stars()
-  fit <- star_fit()
+  fit <- plain_stars()
   six <- data.frame(user = "1", item = "2", value = c(3, 6))
   expect_gibbsite_error({
     gibbs_bmf(made, 2, link = "logit")

@@ -658,7 +658,7 @@ test_that("vectors of any class are numbers or refused", {
     }
   )
   ways <- ways[fast_or(
-    c("points", "columns", "predictor", "ratings"), names(ways)
+    c("points", "predictor", "ratings"), names(ways)
   )]
   vectors <- classed_vectors(x)
   taken <- 0

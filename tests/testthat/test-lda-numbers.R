@@ -11,6 +11,8 @@ numbered_fit <- function(draws = 40, ..., chains = 3, burnin = 220, seed = 1) {
   )))
 }
 
+plain_fit <- once(function() numbered_fit())
+
 more <- function(fit, draws, ...) {
   suppressMessages(suppressWarnings(
     extend(fit, draws, progress = FALSE, ...)
@@ -28,7 +30,7 @@ permutations <- function(k) {
 
 test_that("the orders of two chains maximise the tokens in common", {
   skip_long()
-  model <- attr(numbered_fit(), "model")
+  model <- attr(plain_fit(), "model")
   n <- 40
   for (seed in 1:20) {
     z <- withr::with_seed(seed, list(
@@ -49,7 +51,7 @@ test_that("the orders of two chains maximise the tokens in common", {
 
 test_that("chains with renamed topics get one order", {
   skip_long()
-  model <- attr(numbered_fit(), "model")
+  model <- attr(plain_fit(), "model")
   z <- withr::with_seed(1, sample.int(3, 200, TRUE, prob = c(1, 6, 3)))
   names <- list(1:3, c(3L, 1L, 2L), c(2L, 1L, 3L), c(2L, 3L, 1L))
   orders <- model_orders(model, lapply(names, function(p) {
@@ -250,9 +252,9 @@ continued <- function(fit, to, ...) {
 
 test_that("an interrupted run has the numbers of a whole one", {
   skip_long()
-  burnin <- fast_or(60, 220)
+  burnin <- fast_or(20, 220)
   plain <- stopped_lda(Inf, 40, burnin)
-  for (at in fast_or(c(30, 120), c(30, 240, 300, 700))) {
+  for (at in fast_or(c(15, 70), c(30, 240, 300, 700))) {
     part <- stopped_lda(at, 40, burnin)
     expect_lt(shown_draws(part), 40)
     expect_true(identical_fit(continued(part, burnin + 40), plain))
@@ -338,7 +340,7 @@ test_that("where alpha differs it numbers the topics", {
 
 test_that("relabel() refuses what topics do not have", {
   skip_long()
-  fit <- numbered_fit()
+  fit <- plain_fit()
   expect_gibbsite_error({
     relabel(fit, "ordered")
     relabel(fit, "random")

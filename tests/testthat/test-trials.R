@@ -40,8 +40,13 @@ test_that("proposals have the posterior of latent responses", {
     list(cbind(s, m - s) ~ x + (1 | g) + (1 | h), "probit")
   )
   for (case in if (is_extended()) cases else cases[4]) {
-    fit <- trials_fit(case[[1]], data, link = case[[2]])
-    other <- with_latent(trials_fit(case[[1]], data, link = case[[2]]))
+    run <- function() {
+      trials_fit(
+        case[[1]], data, link = case[[2]], draws = fast_or(500, 1500)
+      )
+    }
+    fit <- run()
+    other <- with_latent(run())
     expect_identical(colnames(as.matrix(fit)), colnames(as.matrix(other)))
     expect_same_means(fit, other, colnames(as.matrix(fit)))
     expect_error(acceptance(other), "no Metropolis-Hastings steps")
@@ -171,8 +176,11 @@ test_that("weights may be fractions", {
       slope_variance = 4, intercept_variance = 100, group_df = 4,
       group_scale = 1
     )
-    fit <- trials_fit(formula, data, prior = prior)
-    other <- trials_fit(formula, twice, prior = prior, weights = half)
+    draws <- fast_or(500, 1500)
+    fit <- trials_fit(formula, data, prior = prior, draws = draws)
+    other <- trials_fit(
+      formula, twice, prior = prior, weights = half, draws = draws
+    )
     own <- grep("log_lik", colnames(as.matrix(fit)), invert = TRUE)
     expect_same_means(fit, other, colnames(as.matrix(fit))[own])
     share <- posterior_epred(other)
