@@ -591,8 +591,8 @@ test_that("the evidence of a mixture is the sum over all allocations", {
   # of an alpha of 0.01, some weights are 0 to rounding
   alphas <- c(list(c(1, 3)), if (is_extended()) {
     list(
-      2, rep(0.01, 2), rep(0.01, 3), c(2, 2), c(1, 3, 2), c(2, 2, 2), rep(0.5, 4),
-      rep(0.001, 3)
+      2, rep(0.01, 2), rep(0.01, 3), c(2, 2), c(1, 3, 2), c(2, 2, 2),
+      rep(0.5, 4), rep(0.001, 3)
     )
   })
   for (alpha in alphas) {

@@ -344,7 +344,8 @@ test_that("the evidence is the integral of the quadratic that it stands for", {
   precision <- model$data$precision_factor %*% t(model$data$precision_factor)
   sd <- sqrt(diag(solve(precision)))
   rules <- lapply(1:2, function(j) {
-    quadrature(map[[j]] - 12 * sd[[j]], map[[j]] + 12 * sd[[j]], fast_or(10, 30))
+    ends <- map[[j]] + c(-12, 12) * sd[[j]]
+    quadrature(ends[[1]], ends[[2]], fast_or(10, 30))
   })
   grid <- as.matrix(expand.grid(rules[[1]]$node, rules[[2]]$node))
   weight <- as.vector(outer(rules[[1]]$weight, rules[[2]]$weight))
