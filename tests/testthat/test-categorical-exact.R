@@ -105,7 +105,7 @@ test_that("a small posterior is that of quadrature", {
     y ~ 0 + x, data.frame(x, y = factor(y)), list(
       "2" = logistic_prior(slope_mean = 0.3, slope_sd = 1.5),
       "3" = logistic_prior(slope_sd = 2)
-    ), draws = fast_or(4000, 20000), burnin = 200, seed = 1, progress = FALSE
+    ), draws = fast_or(2000, 20000), burnin = 200, seed = 1, progress = FALSE
   ))
   draws <- as.matrix(fit)[, 1:2]
   ess <- coda::effectiveSize(fit)[1:2]
@@ -148,11 +148,9 @@ category_joint_models <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
-  expect_kept_by_sweep(
-    category_joint_models(), category_quantities, fast_or(250, 4000)
-  )
+  expect_kept_by_sweep(category_joint_models(), category_quantities, 4000)
 })
 
 test_that("Geweke's joint test passes, and finds mistakes", {

@@ -34,7 +34,7 @@ test_that("R-hat and effective sample sizes are posterior's", {
   sizes <- c(1, 4:12, 50, 99, 100, 333)
   worst <- 0
   withr::local_seed(1)
-  for (i in seq_len(fast_or(150, 5000))) {
+  for (i in seq_len(fast_or(60, 5000))) {
     x <- random_draws(sample(sizes, 1), sample(5, 1))
     if (min(x) == max(x)) next
     expected <- by_posterior(x)

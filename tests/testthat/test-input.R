@@ -11,7 +11,8 @@ refused <- function(code, words, class = "gibbsite_error_argument") {
   expect_s3_class(cnd, class)
   said <- if (is.null(cnd)) "" else cli::ansi_strip(conditionMessage(cnd))
   # a long message is wrapped
-  expect_match(gsub("[[:space:]]+", " ", said), words, fixed = TRUE)
+  said <- gsub("[[:space:]]+", " ", said)
+  for (part in words) expect_match(said, part, fixed = TRUE)
 }
 
 quick <- function(f, ...) {
@@ -41,8 +42,11 @@ readers <- list(
   }
 )
 
+# In the fast suite the readers take turns.
+turn <- 0
 each_reader <- function(z, words) {
-  for (k in seq_along(readers)) {
+  turn <<- turn + 1
+  for (k in fast_or(1 + turn %% 3, seq_along(readers))) {
     refused(
       readers[[k]](z),
       paste0(
@@ -230,11 +234,10 @@ test_that("matrices that no memory holds are refused early, with a way out", {
   init <- numeric(20000)
   large(
     mh_sample(density, init, progress = FALSE),
-    "`proposal` needs in each chain a matrix of 20,000 x 20,000 numbers"
-  )
-  large(
-    mh_sample(density, init, progress = FALSE),
-    "Use `blocks`, or `random_walk(scale = )`, `langevin()` or `nuts()`"
+    c(
+      "`proposal` needs in each chain a matrix of 20,000 x 20,000 numbers",
+      "Use `blocks`, or `random_walk(scale = )`, `langevin()` or `nuts()`"
+    )
   )
   large(
     gibbs_sample(list(a = mh_step(function(state) 0)), list(a = init),
@@ -283,10 +286,7 @@ test_that("a string that is no text is shown by its bytes", {
   skip_long()
   refused(
     gibbs_gmm(faithful, 2, covariance = "\xff\xfe"),
-    "not the string \"\\xff\\xfe\""
-  )
-  refused(
-    gibbs_gmm(faithful, 2, covariance = "\xff\xfe"), "It is not valid text"
+    c("not the string \"\\xff\\xfe\"", "It is not valid text")
   )
   bytes <- "\xff"
   Encoding(bytes) <- "bytes"
@@ -344,7 +344,7 @@ test_that("a missing argument is named, in every function", {
   refused(laplace_logistic(), "`x` is needed: a formula")
   space <- asNamespace("gibbsite")
   exports <- sort(getNamespaceExports(space))
-  for (name in exports[seq(1, length(exports), by = fast_or(2, 1))]) {
+  for (name in exports[seq(1, length(exports), by = fast_or(8, 1))]) {
     f <- get(name, space)
     arguments <- formals(f)
     first <- names(arguments)[1]
@@ -362,8 +362,10 @@ test_that("a forged fit, rule, prior or proposal is named for what it is", {
   forged <- structure(
     list(), class = c("gibbs_gmm", "gibbsite_fit", "mcmc.list")
   )
-  for (f in list(summary, print, converged, plot, as.matrix, predict,
-                 posterior::ndraws, tidy, glance, drop_data)) {
+  for (f in fast_or(list(summary, predict, posterior::ndraws, tidy), list(
+    summary, print, converged, plot, as.matrix, predict, posterior::ndraws,
+    tidy, glance, drop_data
+  ))) {
     refused(
       f(forged), "has the class of a fit, but has no model",
       "gibbsite_error_forged"
@@ -441,8 +443,10 @@ test_that("random effects and smooth terms are said not to be supported", {
     laplace_logistic(formula, d, draws = 5, seed = 1, progress = FALSE)
   }
   bar <- am ~ wt + (1 | g)
-  refused(fit(bar), "cannot have random effects, such as `(1 | g)`")
-  refused(fit(bar), "`gibbs_logistic()` has them")
+  refused(fit(bar), c(
+    "cannot have random effects, such as `(1 | g)`",
+    "`gibbs_logistic()` has them"
+  ))
   refused(gibbs_lm(mpg ~ wt + (1 | g), d), "`gibbs_hlm()` has them")
   refused(fit(am ~ (wt || g)), "cannot have random effects")
   refused(fit(am ~ s(wt)), "cannot have smooth terms, such as `s()`")
@@ -654,13 +658,16 @@ test_that("vectors of any class are numbers or refused", {
     }
   )
   ways <- ways[fast_or(
-    c("points", "columns", "predictor", "ratings"), names(ways)
+    c("points", "predictor", "ratings"), names(ways)
   )]
   vectors <- classed_vectors(x)
   taken <- 0
   for (way in names(ways)) {
     plain <- ways[[way]](x)
-    for (name in names(vectors)) {
+    some <- if (way == "points" || is_extended()) names(vectors) else {
+      c("haven", "whole", "units", "zoo", "integer64", "hms", "list")
+    }
+    for (name in some) {
       value <- value_or_refused(ways[[way]](vectors[[name]]))
       label <- paste(way, "of", name)
       # dates are counted from another day, and factors have codes
@@ -678,7 +685,7 @@ test_that("vectors of any class are numbers or refused", {
       )
     }
   }
-  expect_gt(taken, fast_or(40, 80))
+  expect_gt(taken, fast_or(20, 80))
 })
 
 test_that("ids of any class are ids or refused", {
@@ -702,7 +709,11 @@ test_that("ids of any class are ids or refused", {
   fit_part <- gibbsite:::fit_part
   vectors <- classed_vectors(x)
   vectors$raw <- structure(as.raw(x), class = "bigz")
-  for (name in names(vectors)) {
+  some <- fast_or(c(
+    "haven", "whole", "vctr", "asis", "hms", "Date", "factor", "list", "record",
+    "raw"
+  ), names(vectors))
+  for (name in some) {
     for (count in list(users, documents)) {
       found <- value_or_refused(count(vectors[[name]]))
       if (!is.null(found)) expect_identical(found, 20L, label = name)

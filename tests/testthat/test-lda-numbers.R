@@ -11,6 +11,8 @@ numbered_fit <- function(draws = 40, ..., chains = 3, burnin = 220, seed = 1) {
   )))
 }
 
+plain_fit <- once(function() numbered_fit())
+
 more <- function(fit, draws, ...) {
   suppressMessages(suppressWarnings(
     extend(fit, draws, progress = FALSE, ...)
@@ -28,7 +30,7 @@ permutations <- function(k) {
 
 test_that("the orders of two chains maximise the tokens in common", {
   skip_long()
-  model <- attr(numbered_fit(), "model")
+  model <- attr(plain_fit(), "model")
   n <- 40
   for (seed in 1:20) {
     z <- withr::with_seed(seed, list(
@@ -49,7 +51,7 @@ test_that("the orders of two chains maximise the tokens in common", {
 
 test_that("chains with renamed topics get one order", {
   skip_long()
-  model <- attr(numbered_fit(), "model")
+  model <- attr(plain_fit(), "model")
   z <- withr::with_seed(1, sample.int(3, 200, TRUE, prob = c(1, 6, 3)))
   names <- list(1:3, c(3L, 1L, 2L), c(2L, 1L, 3L), c(2L, 3L, 1L))
   orders <- model_orders(model, lapply(names, function(p) {
@@ -168,7 +170,7 @@ test_that("numbers of draws do not depend on how a run is cut", {
 
 test_that("topics are numbered alike in every client", {
   skip_on_cran()
-  means <- vapply(seq_len(fast_or(3, 10)), function(seed) {
+  means <- vapply(seq_len(fast_or(2, 10)), function(seed) {
     fit <- numbered_fit(200, chains = 4, seed = seed)
     own <- summary(fit, "size")
     expect_lt(max(own$rhat), 1.1)
@@ -188,15 +190,19 @@ test_that("topics are numbered alike in every client", {
 
 test_that("a fit keeps its numbers when it is continued", {
   skip_long()
-  whole <- numbered_fit(40, keep = c("theta", "z"))
-  part <- numbered_fit(15, keep = c("theta", "z"))
+  run <- function(draws) {
+    numbered_fit(draws, keep = c("theta", "z"), burnin = fast_or(20, 220))
+  }
+  whole <- run(40)
+  part <- run(15)
   expect_identical(topic_orders(part), topic_orders(whole))
   expect_true(identical_fit(more(part, 25), whole))
-  late <- window(part, start = 226)
+  sixth <- fast_or(26, 226)
+  late <- window(part, start = sixth)
   # the averages begin anew
   expect_identical(
     lapply(more(late, 25), unclass),
-    lapply(window(whole, start = 226), unclass)
+    lapply(window(whole, start = sixth), unclass)
   )
   folder <- withr::local_tempdir()
   path <- file.path(folder, "run")
@@ -246,11 +252,12 @@ continued <- function(fit, to, ...) {
 
 test_that("an interrupted run has the numbers of a whole one", {
   skip_long()
-  plain <- stopped_lda(Inf, 40, 220)
-  for (at in fast_or(c(30, 300), c(30, 240, 300, 700))) {
-    part <- stopped_lda(at, 40, 220)
+  burnin <- fast_or(20, 220)
+  plain <- stopped_lda(Inf, 40, burnin)
+  for (at in fast_or(c(15, 70), c(30, 240, 300, 700))) {
+    part <- stopped_lda(at, 40, burnin)
     expect_lt(shown_draws(part), 40)
-    expect_true(identical_fit(continued(part, 260), plain))
+    expect_true(identical_fit(continued(part, burnin + 40), plain))
   }
 })
 
@@ -333,7 +340,7 @@ test_that("where alpha differs it numbers the topics", {
 
 test_that("relabel() refuses what topics do not have", {
   skip_long()
-  fit <- numbered_fit()
+  fit <- plain_fit()
   expect_gibbsite_error({
     relabel(fit, "ordered")
     relabel(fit, "random")

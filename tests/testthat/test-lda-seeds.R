@@ -32,6 +32,9 @@ fit_seeds <- function(k = 3, prior = NULL, ...) {
   )
 }
 
+seeded_fit <- once(function() fit_seeds())
+four_topics <- once(function() fit_seeds(k = 4))
+
 test_that("seeds become a matrix", {
   x <- seed_texts()
   counts <- as_counts(x, NULL, "error", arg = "x", call = rlang::current_env())
@@ -79,7 +82,7 @@ test_that("columns are matched by name", {
 
 test_that("seeded topics keep their numbers and names", {
   skip_long()
-  fit <- fit_seeds()
+  fit <- seeded_fit()
   names <- c("sport", "money", "topic 3")
   topics <- topic_estimates(fit)
   expect_identical(rownames(topics$phi), names)
@@ -112,7 +115,7 @@ test_that("only topics with the same row are exchanged", {
 
 test_that("classes are the topics with the largest shares", {
   skip_long()
-  fit <- fit_seeds()
+  fit <- seeded_fit()
   class <- predict(fit, type = "class")
   expect_s3_class(class, "factor")
   expect_identical(levels(class), c("sport", "money", "topic 3"))
@@ -129,7 +132,7 @@ test_that("classes are the topics with the largest shares", {
 
 test_that("a fit with seeds is extended bit for bit", {
   skip_long()
-  whole <- fit_seeds(k = 4)
+  whole <- four_topics()
   half <- suppressWarnings(
     gibbs_lda(
       seed_texts(), 4, fit_part(whole, "model")$prior, draws = 25,
@@ -147,7 +150,7 @@ test_that("a fit with seeds is extended bit for bit", {
 
 test_that("a checkpoint and another process give the same draws with seeds", {
   skip_long()
-  whole <- fit_seeds(k = 4)
+  whole <- four_topics()
   path <- withr::local_tempdir()
   fit_seeds(k = 4, checkpoint = file.path(path, "run"))
   read <- suppressWarnings(
@@ -174,9 +177,9 @@ test_that("the prior predictive distribution has the seeds", {
 
 test_that("fits with seeds are compared by the number of topics", {
   skip_long()
-  fits <- lapply(3:4, function(k) fit_seeds(k = k))
+  fits <- list(seeded_fit(), four_topics())
   table <- suppressWarnings(
-    compare_k(fits, seed = 1, folds = 3, progress = FALSE),
+    compare_k(fits, seed = 1, folds = fast_or(2, 3), progress = FALSE),
     classes = "gibbsite_warning_convergence"
   )
   expect_identical(table$k, 3:4)

@@ -17,7 +17,7 @@ test_that("sweeps over coordinates are those of the twin", {
       model$spec$rows <- 1
       state <- state_at(model, target$init)
       grown <- 0
-      for (t in seq_len(fast_or(20, 60))) {
+      for (t in seq_len(fast_or(8, 60))) {
         x <- state$x
         asked <- state$blocks[[1]]$effort[[2]]
         state <- sweep_state(model, state)
@@ -78,7 +78,7 @@ test_that("elliptical sweeps are those of the twin", {
       )
       model$spec$rows <- 1
       state <- state_at(model, target$init)
-      for (t in seq_len(fast_or(20, 60))) {
+      for (t in seq_len(fast_or(8, 60))) {
         x <- state$x
         state <- sweep_state(model, state)
         ahead <- state$ahead
@@ -95,7 +95,7 @@ test_that("elliptical sweeps are those of the twin", {
 
 test_that("one sweep leaves exact draws exact", {
   skip_long()
-  n <- fast_or(1000, 1e5)
+  n <- fast_or(250, 1e5)
   targets <- list(correlated_target(), curved_target())
   for (k in 1:2) {
     withr::local_seed(20 + k)
@@ -142,9 +142,11 @@ test_that("wrong slices and ellipses are found", {
     expect_gt(max(abs(wrong - right)), 1e-3, label = mutant)
     if (is_extended()) expect_gt(z(move(mutant, ...)), 6, label = mutant)
   }
-  expect_lt(z(slice("none"), fast_or(150, 300)), 4.5)
-  expect_lt(z(ellipse("none"), fast_or(150, 300)), 4.5)
-  if (is_extended()) expect_lt(z(slice("none", 4)), 4.5)
+  if (is_extended()) {
+    expect_lt(z(slice("none")), 4.5)
+    expect_lt(z(ellipse("none")), 4.5)
+    expect_lt(z(slice("none", 4)), 4.5)
+  }
   expect_found(slice, "x at an end")
   expect_found(slice, "all steps to the right")
   expect_found(slice, "first point")
@@ -157,13 +159,14 @@ test_that("wrong slices and ellipses are found", {
 test_that("slices within gibbs_sample() leave the posterior exact", {
   skip_long()
   # x | y ~ N(y, 1), y | x ~ N(x / 2, 1 / 2): y ~ N(0, 1), x ~ N(0, 2)
+  n <- fast_or(1000, 4000)
   run <- function(one, two) {
     quietly(gibbs_sample(
       list(
         x = mh_step(function(state) -0.5 * (state$x - state$y)^2, one),
         y = mh_step(function(state) -(state$y - state$x / 2)^2, two)
       ),
-      list(x = 0, y = 0), draws = 4000, burnin = 500, chains = 4, seed = 1,
+      list(x = 0, y = 0), draws = n, burnin = 200, chains = 4, seed = 1,
       progress = FALSE
     ))
   }
@@ -174,7 +177,7 @@ test_that("slices within gibbs_sample() leave the posterior exact", {
     values <- function(x) cbind(x, x[, 1]^2, x[, 2]^2, x[, 1] * x[, 2])
     draws <- lapply(fit, function(x) values(unclass(x)[, c("x", "y")]))
     for (q in 1:5) {
-      one <- vapply(draws, function(v) v[, q], numeric(4000))
+      one <- vapply(draws, function(v) v[, q], numeric(n))
       expect_lt(abs(z_of_chains(one, c(0, 0, 2, 1, 1)[[q]])), 4.5, label = q)
     }
   }

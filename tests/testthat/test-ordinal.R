@@ -3,6 +3,7 @@
 ordered_fit <- short_fit(quote(gibbs_ordinal))
 
 test_that("default calls converge, and the posterior is near polr()'s", {
+  skip_unless_extended()
   skip_if_not_installed("MASS")
   theirs <- MASS::polr(
     Sat ~ Infl + Type + Cont, MASS::housing, weights = Freq, Hess = TRUE,
@@ -29,9 +30,10 @@ test_that("a weight counts a row so often, and the order of rows is free", {
   skip_long()
   data <- ordered_example()
   data$h <- NULL
-  counted <- ordered_fit(r ~ x, data, weights = count, draws = 3000)
+  draws <- fast_or(1000, 3000)
+  counted <- ordered_fit(r ~ x, data, weights = count, draws = draws)
   rows <- data[rep(seq_len(nrow(data)), data$count), ]
-  single <- ordered_fit(r ~ x, rows, draws = 3000)
+  single <- ordered_fit(r ~ x, rows, draws = draws)
   expect_identical(nobs(counted), sum(data$count > 0))
   expect_same_means(counted, single, 1:4)
 })
@@ -39,7 +41,8 @@ test_that("a weight counts a row so often, and the order of rows is free", {
 test_that("pieces, thinning, extend() and resume() give the same bits", {
   skip_long()
   data <- ordered_example()
-  for (formula in c(r ~ x, r ~ x + (x | g) + (1 | h))) {
+  formulas <- c(r ~ x + (x | g) + (1 | h), r ~ x)
+  for (formula in formulas[fast_or(1, 1:2)]) {
     run <- function(draws, thin = 1, ...) {
       quietly(gibbs_ordinal(
         formula, data, draws = draws, burnin = 10, thin = thin, chains = 2,

@@ -1,10 +1,10 @@
 # One chain of gibbs_lda() over shards of documents.
 
-shard_documents <- function() {
+shard_documents <- once(function() {
   withr::with_seed(3, sim_lda(
     120, k = 4, terms = 40, tokens = c(rep(c(3, 40, 200), 39), 0, 900, 1)
   ))$x
-}
+})
 
 # Shards without documents, with one, and with parts of a block of documents.
 shard_ends <- c(0L, 7L, 8L, 60L, 60L, 119L, 120L)
@@ -67,15 +67,19 @@ test_that("shards give the bits of one machine, whatever the prior", {
   expect_one_machine(corpus, x, chains = 2)
   # short runs before the start; thinning
   expect_one_machine(corpus, x, burnin = 200, thin = 2)
-  expect_one_machine(corpus, x, threads = 2)
-  expect_one_machine(corpus, x, k = 1)
-  expect_one_machine(corpus, x, k = 20, keep = c("phi", "labels"))
-  for (prior in list(
-    lda_prior(alpha = c(.1, .2, .3, .4), eta = .1),
+  expect_one_machine(corpus, x, keep = c("phi", "labels"))
+  if (is_extended()) {
+    expect_one_machine(corpus, x, threads = 2)
+    expect_one_machine(corpus, x, k = 1)
+    expect_one_machine(corpus, x, k = 20, keep = c("phi", "labels"))
+  }
+  priors <- list(
     lda_prior(alpha = gamma_prior(1, 1), eta = gamma_prior(2, 5)),
-    lda_prior(eta = seq(.1, .5, length.out = 40)),
-    lda_prior(eta = seeded_topics(list(a = c("term1", "term2"), b = "term7")))
-  )) {
+    lda_prior(eta = seeded_topics(list(a = c("term1", "term2"), b = "term7"))),
+    lda_prior(alpha = c(.1, .2, .3, .4), eta = .1),
+    lda_prior(eta = seq(.1, .5, length.out = 40))
+  )
+  for (prior in priors[fast_or(1:2, 1:4)]) {
     expect_one_machine(corpus, x, prior = prior)
   }
   start <- list(z = rep_len(1:4, sum(x)), alpha = 0.3)
@@ -304,7 +308,8 @@ test_that("Ctrl-C in a sweep returns the draws so far", {
     tools::pskill(.(master), 2)
     Sys.sleep(0.5)
   }))
-  for (folder in list(NULL, file.path(withr::local_tempdir(), "run"))) {
+  folders <- list(NULL, file.path(withr::local_tempdir(), "run"))
+  for (folder in folders[fast_or(2, 1:2)]) {
     corpus <- gibbsite::scatter(cl, x, empty = "keep")
     act_in_sweep(cl[2], 60, interrupt)
     expect_warning(

@@ -453,7 +453,7 @@ test_that("fits saved without the classes that several share are read", {
     list(run(gibbs_gmm, faithful, 2), c(shared["more"], mixture)),
     list(run(gibbs_gmm, faithful[1:40, ], "unknown"), mixture["rows"])
   )
-  for (case in cases) {
+  for (case in cases[fast_or(c(1, 4, 6, 7), seq_along(cases))]) {
     fit <- case[[1]]
     old <- without_parents(fit)
     expect_false(inherits(old, "gibbsite_sample"))

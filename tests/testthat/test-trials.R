@@ -39,9 +39,14 @@ test_that("proposals have the posterior of latent responses", {
     list(cbind(s, m - s) ~ x + (1 | g) + (1 | h), "logit"),
     list(cbind(s, m - s) ~ x + (1 | g) + (1 | h), "probit")
   )
-  for (case in if (is_extended()) cases else cases[c(1, 4)]) {
-    fit <- trials_fit(case[[1]], data, link = case[[2]])
-    other <- with_latent(trials_fit(case[[1]], data, link = case[[2]]))
+  for (case in if (is_extended()) cases else cases[4]) {
+    run <- function() {
+      trials_fit(
+        case[[1]], data, link = case[[2]], draws = fast_or(500, 1500)
+      )
+    }
+    fit <- run()
+    other <- with_latent(run())
     expect_identical(colnames(as.matrix(fit)), colnames(as.matrix(other)))
     expect_same_means(fit, other, colnames(as.matrix(fit)))
     expect_error(acceptance(other), "no Metropolis-Hastings steps")
@@ -73,9 +78,10 @@ test_that("so have the categories", {
 test_that("pieces, thinning, extend() and resume() give the same bits", {
   skip_long()
   data <- trials_example()
-  for (formula in c(
-    cbind(s, m - s) ~ x + (1 | g), cbind(s, m - s) ~ x + (1 | g) + (1 | h)
-  )) {
+  formulas <- c(
+    cbind(s, m - s) ~ x + (1 | g) + (1 | h), cbind(s, m - s) ~ x + (1 | g)
+  )
+  for (formula in formulas[fast_or(1, 1:2)]) {
     expect_same_pieces(function(draws, thin = 1, ...) {
       quietly(gibbs_logistic(
         formula, data, draws = draws, burnin = 10, thin = thin, chains = 2,
@@ -140,7 +146,7 @@ test_that("chains mix where groups are all successes, or far apart", {
     s = c(1e5, 1e5, 0, 3e4, 5e4, 7e4), g = letters[1:6], o = 20 * c(-1, 1)
   )
   groups$f <- 1e5 - groups$s
-  for (link in c("logit", "probit")) {
+  for (link in fast_or("logit", c("logit", "probit"))) {
     fit <- trials_fit(cbind(s, f) ~ 1 + (1 | g), groups, link = link)
     expect_gt(min(convergence(fit)$ess_bulk), 400)
     fit <- trials_fit(
@@ -164,13 +170,17 @@ test_that("weights may be fractions", {
   data$y <- as.numeric(data$s > 0)
   twice <- rbind(data, data)
   half <- rep(0.5, 80)
-  for (formula in c(y ~ x, y ~ x + (1 | g))) {
+  formulas <- c(y ~ x + (1 | g), y ~ x)
+  for (formula in formulas[fast_or(1, 1:2)]) {
     prior <- logistic_prior(
       slope_variance = 4, intercept_variance = 100, group_df = 4,
       group_scale = 1
     )
-    fit <- trials_fit(formula, data, prior = prior)
-    other <- trials_fit(formula, twice, prior = prior, weights = half)
+    draws <- fast_or(500, 1500)
+    fit <- trials_fit(formula, data, prior = prior, draws = draws)
+    other <- trials_fit(
+      formula, twice, prior = prior, weights = half, draws = draws
+    )
     own <- grep("log_lik", colnames(as.matrix(fit)), invert = TRUE)
     expect_same_means(fit, other, colnames(as.matrix(fit))[own])
     share <- posterior_epred(other)
@@ -181,7 +191,8 @@ test_that("weights may be fractions", {
   }
   run <- function(data, ...) {
     quietly(gibbs_categorical(
-      factor(h) ~ x, data, draws = 1500, burnin = 300, chains = 2, seed = 1,
+      factor(h) ~ x, data, draws = fast_or(600, 1500), burnin = 300,
+      chains = 2, seed = 1,
       prior = logistic_prior(slope_variance = 4, intercept_variance = 100),
       progress = FALSE, ...
     ))
