@@ -75,7 +75,7 @@ test_that("the recorded log joint density is that of its factors", {
 # them: a Gaussian, whose mean and precision a regression on the given features,
 # not rotated, gives.
 test_that("coefficients are drawn from a conjugate regression", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(5)
   model <- tiny_bmf("wishart", 7, 5, 2, 20, features = "u")
   model$data$cap <- 0L
@@ -119,7 +119,7 @@ test_that("coefficients are drawn from a conjugate regression", {
 })
 
 test_that("without information all-zero features change no distribution", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(6)
   plain <- tiny_bmf("wishart", 4, 5, 2, 12)
   zero <- rotated_features(by_row(matrix(0, 4, 2)), list(count = 2), "x", NULL)
@@ -402,7 +402,7 @@ test_that("new users are predicted from their features, exactly", {
 })
 
 test_that("draws for new users have the exact mean and variance", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(11)
   fit <- feature_fit()
   made <- made_with_features()
@@ -502,7 +502,7 @@ test_that("a user with features and no rating is predicted as a new one", {
 })
 
 test_that("features tell of users without a rating", {
-  skip_long()
+  skip_unless_extended()
   made <- made_with_features()
   error <- function(...) {
     fit <- quick_fit(made$ratings, draws = 500, burnin = 500, ...)

@@ -151,7 +151,7 @@ test_that("the factor has a place for every number", {
 })
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   for (name in fast_or("slopes", setdiff(names(joint_cases), "none"))) {
     change <- change_in_sweep(
@@ -235,7 +235,7 @@ test_that("threads and pieces of a run never show", {
 })
 
 test_that("the estimates of nearly nested groups are near those of REML", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   d <- movers_data(200, 8)
   fit <- gibbs_hlm(joint_formula("y"), d, seed = 1, progress = FALSE)

@@ -71,7 +71,7 @@ test_that("the twin's mistakes are found", {
 })
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   for (name in fast_or(
     c("crossed", "deep"), setdiff(names(bars_cases), c("weighted", "none"))

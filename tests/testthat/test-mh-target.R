@@ -105,6 +105,7 @@ test_that("densities that are no logarithms are told", {
 })
 
 test_that("a density of a large scale is not one of a product", {
+  skip_unless_extended()
   for (scale in c(1e9, 1e10)) {
     expect_no_match(
       said(run(function(x) -sum((x / scale)^2) / 2, c(a = 0, b = 0))),
@@ -283,7 +284,7 @@ test_that("a block of a Gibbs sampler that drifts away is told", {
 })
 
 test_that("a level far below the draws is no doubt, and the run goes on", {
-  skip_long()
+  skip_unless_extended()
   # with a flat prior on k the density is level where k is large: 133,000 lower
   # at the start's s, 800 at that of the draws
   treated <- datasets::Puromycin[datasets::Puromycin$state == "treated", ]

@@ -207,7 +207,7 @@ test_that("the ladder is learned as the formula says", {
 })
 
 test_that("swap rates become equal, and the ladder is frozen", {
-  skip_long()
+  skip_unless_extended()
   run <- function(draws, temperatures, tune = TRUE) {
     short_mh(function(x) -0.5 * sum(x^2), rep(0.1, 4),
       tempered(temperatures, tune = tune), draws = draws, burnin = 4000
@@ -227,7 +227,7 @@ test_that("swap rates become equal, and the ladder is frozen", {
 })
 
 test_that("the table has the mean log density at each temperature", {
-  skip_long()
+  skip_unless_extended()
   fit <- short_mh(function(x) -0.5 * sum(x^2), rep(0.1, 3), tempered(),
     draws = 3000, burnin = 1000, thin = 3, chains = 4
   )

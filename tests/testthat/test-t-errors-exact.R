@@ -177,7 +177,7 @@ t_joint_cases <- function() {
 }
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(13)
   expect_kept_by_sweep(t_joint_cases(), t_joint_quantities, fast_or(300, 4000))
 })
