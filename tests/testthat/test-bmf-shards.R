@@ -76,7 +76,7 @@ test_that("workers give the same fit as one machine, also continued", {
   cl <- small_cluster(most)
   whole <- short_bmf(made, draws = 30)
   for (workers in seq_len(most)) {
-    for (threads in 1:2) {
+    for (threads in fast_or(workers, 1:2)) {
       ratings <- share(cl[seq_len(workers)], made)
       expect_true(identical_fit(whole, short_bmf(ratings, draws = 30,
                                                  threads = threads)))
@@ -85,7 +85,7 @@ test_that("workers give the same fit as one machine, also continued", {
   part <- short_bmf(ratings, draws = 10)
   expect_true(identical_fit(whole, quiet(extend(part, 20, progress = FALSE))))
   # on one machine, on other workers; with and without data of its own
-  for (keep_data in c(TRUE, FALSE)) {
+  for (keep_data in fast_or(FALSE, c(TRUE, FALSE))) {
     part <- short_bmf(ratings, draws = 10, keep_data = keep_data)
     for (data in list(made, share(cl[2], made), shared_here(made))) {
       longer <- quiet(extend(part, 20, data = data, progress = FALSE))

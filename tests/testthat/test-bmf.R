@@ -76,7 +76,7 @@ test_that("a fit without its data predicts, and goes on with them", {
   for (known in list(fit, quietly(short_bmf(
     renamed, user = "a user", item = "b", value = "c"
   )))) {
-    for (given in list(ratings, renamed)) {
+    for (given in fast_or(list(renamed), list(ratings, renamed))) {
       expect_true(identical_fit(
         longer(drop_data(known), 5, data = given), drop_data(longer(known, 5))
       ))
@@ -556,7 +556,8 @@ test_that("a mode answers what a point can", {
   skip_long()
   ratings <- small_ratings()
   top <- quiet(gibbs_bmf(ratings[-(1:10), ], 2,
-    method = "icm", predict_at = ratings[1:10, ], biases = TRUE, seed = 1
+    method = "icm", predict_at = ratings[1:10, ], biases = TRUE, chains = 2,
+    seed = 1
   ))
   new <- data.frame(user = c("a", "new"), item = c(10, 10))
   ends <- predict(top, new, interval = "prediction", level = 0.8)
@@ -583,7 +584,7 @@ test_that("a mode answers what a point can", {
   product <- as.matrix(users[3:4]) %*% t(as.matrix(factors[3:4]))
   expect_equal(unname(product), crossprod(e$u[1:2, ], e$v[1:2, ]))
   expect_output(print(top), "mode, not a posterior")
-  expect_identical(nrow(summary(top)), 4L)
+  expect_identical(nrow(summary(top)), 2L)
 })
 
 # ---- calibration -----------------------------------------------------------
@@ -720,7 +721,7 @@ test_that("tables of every shape have an answer", {
     fit
   }
   one <- data.frame(user = "a", item = "x", value = 3)
-  for (prior in priors) {
+  for (prior in priors[fast_or(1, seq_along(priors))]) {
     runs(one, prior = prior)
     runs(data.frame(user = "a", item = 1:5, value = c(1, 2, 3, 4, 9)),
       prior = prior, biases = TRUE
@@ -879,7 +880,7 @@ test_that("faults of priors and arguments name themselves", {
 test_that("faults of questions name themselves", {
   skip_long()
   fit <- short_bmf()
-  top <- gibbs_bmf(small_ratings(), 1, method = "icm", seed = 1)
+  top <- gibbs_bmf(small_ratings(), 1, method = "icm", chains = 1, seed = 1)
   expect_gibbsite_error({
     predict(fit, 1:3)
     predict(fit, some_pairs["user"])
@@ -1004,13 +1005,14 @@ test_that("factors that are hardly used are named", {
   hardly <- "equal share of the variance): factors 3 to 5."
   expect_match(printed(fit), hardly, fixed = TRUE)
   expect_match(printed(summary(fit)), hardly, fixed = TRUE)
-  expect_match(notes(fit_of(3)), "): factor 3.", fixed = TRUE)
   expect_match(notes(fit_of(3, biases = TRUE)), "): factor 3.", fixed = TRUE)
   expect_null(notes(fit_of(2)))
-  expect_null(notes(fit_of(1)))
-  expect_null(notes(fit_of(5, prior = bmf_prior("gamma"))))
   # a window has no kept factors
   expect_null(notes(window(fit, start = 200)))
+  skip_unless_extended()
+  expect_match(notes(fit_of(3)), "): factor 3.", fixed = TRUE)
+  expect_null(notes(fit_of(1)))
+  expect_null(notes(fit_of(5, prior = bmf_prior("gamma"))))
 })
 
 test_that("shares of factors are those of the factors drawn", {

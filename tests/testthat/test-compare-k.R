@@ -194,6 +194,7 @@ test_that("a comparison prints, and its picture has the two criteria", {
   grDevices::dev.off()
   expect_false(shown$visible)
   expect_gt(file.size(file), 1000)
+  skip_unless_extended()
   one <- short(gibbs_gmm, faithful, 1, draws = 100)
   same <- hushed(compare_k(a = one, b = one, seed = 2))
   expect_output(print(same), "Best: [ab]; not told apart from it: [ab]")
@@ -278,7 +279,7 @@ test_that("log densities are left out where fits do not have the same kind", {
   ordinal <- fit(1, link = "ordinal")
   bounded <- fit(1, range = c(1, 5))
   note <- "lpd: left out, since the log densities of"
-  for (other in list(ordinal, bounded)) {
+  for (other in fast_or(list(ordinal), list(ordinal, bounded))) {
     found <- hushed(compare_k(a = other, b = plain, folds = 2, seed = 1))
     expect_identical(found$lpd, c(NA_real_, NA_real_))
     expect_true(all(is.finite(c(found$rmse, found$interval_score))))
@@ -310,10 +311,10 @@ test_that("names and users without ratings are no part of the data", {
 test_that("fits that cannot be compared are errors", {
   skip_long()
   fits <- rev(utils::tail(mixtures(), 2))
-  other <- short(gibbs_gmm, faithful[-1, ], 2)
+  other <- short(gibbs_gmm, faithful[-1, ], 2, draws = 10, burnin = 5)
   few <- topics()
-  line <- short(gibbs_lm, mpg ~ wt, mtcars)
-  unknown <- short(gibbs_gmm, faithful, "unknown", draws = 20)
+  line <- short(gibbs_lm, mpg ~ wt, mtcars, draws = 10)
+  unknown <- short(gibbs_gmm, faithful, "unknown", draws = 10, burnin = 5)
   expect_gibbsite_error(class = "gibbsite_error_argument", {
     compare_k()
     compare_k(fits[[1]])
@@ -340,8 +341,8 @@ test_that("fits and folds that have not converged are named with the reason", {
   skip_long()
   fits <- lapply(1:2, function(k) {
     quietly(gibbs_gmm(
-      datasets::faithful, k, draws = 60, burnin = 100, chains = 2, seed = 1,
-      progress = FALSE
+      datasets::faithful[1:60, ], k, draws = 60, burnin = 100, chains = 2,
+      seed = 1, progress = FALSE
     ))
   })
   table <- suppressWarnings(compare_k(fits, seed = 1, progress = FALSE))

@@ -18,7 +18,7 @@ test_that("default calls converge, and the posterior is near glm.nb's", {
 })
 
 test_that("groups have the posterior that glmer approximates", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   data <- transform(MASS::epil, lbase = log(base / 4))
   formula <- y ~ trt + lbase + (1 | subject)
@@ -125,10 +125,10 @@ test_that("densities and means are those of R's functions", {
 test_that("predicted counts are whole, and intervals are those of the draws", {
   withr::local_seed(1)
   data <- count_example()
-  for (fit in count_fits()) {
+  for (fit in count_fits()[fast_or(c(2, 4), 1:4)]) {
     counts <- posterior_predict(fit)
     expect_true(all(counts >= 0 & counts == round(counts)))
-    fit <- longer(fit, 2000)
+    fit <- longer(fit, fast_or(500, 2000))
     new <- data[1:3, ]
     table <- predict(fit, new, type = "response", interval = "prediction")
     counts <- do.call(rbind, lapply(1:20, function(i) {

@@ -128,7 +128,7 @@ test_that("the core draws what its twin draws", {
   )
   for (name in names(twins)) {
     model <- joint_model(name)
-    both <- draws_of_both(twins[[name]], model, n = 4)
+    both <- draws_of_both(twins[[name]], model, n = fast_or(2, 4))
     expect_equal(both$core, both$twin, tolerance = 1e-6, label = name)
   }
 })

@@ -136,6 +136,7 @@ test_that("responses of every kind give the same fit", {
   fit <- group_fit(factor ~ x + (1 | g), data)
   expect_identical(levels(predict(fit, type = "class")), c("no", "yes"))
   # a weight counts an observation several times
+  skip_unless_extended()
   twice <- group_fit(hit ~ x + (1 | g), data, weights = count)
   rows <- rep(seq_len(nrow(data)), data$count)
   repeated <- group_fit(hit ~ x + (1 | g), data[rows, ], draws = 4000)

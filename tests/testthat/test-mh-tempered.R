@@ -68,7 +68,7 @@ test_that("sweeps are those of the twin", {
 # ---- invariance --------------------------------------------------------------
 
 test_that("one sweep leaves exact draws exact at every temperature", {
-  skip_long()
+  skip_unless_extended()
   n <- fast_or(300, 1e5)
   target <- heated_target()
   temperatures <- c(1, 2, 6)
@@ -139,9 +139,10 @@ test_that("wrong swaps are found", {
 
 test_that("two modes get their weights, and a random walk stays in one", {
   skip_long()
-  n <- fast_or(1000, 4000)
+  n <- fast_or(600, 4000)
   run <- function(proposal) {
-    short_mh(two_modes, c(10, 0), proposal, draws = n, burnin = 1000,
+    short_mh(two_modes, c(10, 0), proposal,
+      draws = n, burnin = fast_or(500, 1000),
       thin = 2, chains = 4, inits = rep(list(c(10, 0)), 4)
     )
   }
@@ -186,8 +187,9 @@ test_that("the ladder is learned as the formula says", {
   model$spec$rows <- 1
   state <- state_of_replicas(model, rep(list(c(0.5, 1)), 4))
   temperatures <- c(1, 1.1, 30, 50)
-  control <- list(burnin = 40, thin = 1, threads = 1)
-  for (n in 1:50) {
+  burnin <- fast_or(20, 40)
+  control <- list(burnin = burnin, thin = 1, threads = 1)
+  for (n in seq_len(fast_or(25, 50))) {
     before <- replicas_of(state)
     state <- gibbsite:::model_sweeps(model, state, 1, control)$state
     used <- used_of(state, 4, 2)
@@ -196,7 +198,7 @@ test_that("the ladder is learned as the formula says", {
       n %% 2 == 1
     )
     expect_equal(replicas_of(state), twin$points, tolerance = 1e-11)
-    if (n <= 40) {
+    if (n <= burnin) {
       gain <- 10 / (n + 10)
       gaps <- diff(log(temperatures)) *
         exp(gain * (twin$rates - mean(twin$rates)))
