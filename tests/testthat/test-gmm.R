@@ -852,15 +852,15 @@ test_that("covariances of a prior may be data frames and Matrix objects", {
   forms <- list(
     as.data.frame(spd), Matrix::Matrix(spd), Matrix::Matrix(spd, sparse = TRUE)
   )
+  expect_identical(
+    gmm_prior(v0 = Matrix::Diagonal(2)), gmm_prior(v0 = diag(2))
+  )
   for (prior in priors) {
-    for (form in forms) {
+    for (form in fast_or(forms[2], forms)) {
       expect_identical(prior(form), prior(spd))
     }
     expect_gibbsite_error(prior(data.frame(a = "1")))
   }
-  expect_identical(
-    gmm_prior(v0 = Matrix::Diagonal(2)), gmm_prior(v0 = diag(2))
-  )
 })
 
 test_that("matrices of the Matrix package are those of R", {
