@@ -1020,7 +1020,7 @@ test_that("factors that are hardly used are named", {
 })
 
 test_that("shares of factors are those of the factors drawn", {
-  skip_long()
+  skip_unless_extended()
   made <- withr::with_seed(2, sim_bmf(300, 200, rank = 3, share = 0.2))
   fit <- suppressWarnings(gibbs_bmf(
     made, rank = 4, draws = 100, burnin = 200, chains = 2, seed = 1,

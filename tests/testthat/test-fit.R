@@ -115,7 +115,7 @@ test_that("every function of coda, posterior and bayesplot takes a fit", {
 })
 
 test_that("bayesplot draws every cell", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("bayesplot")
   for (i in fast_or(c(1, 36), seq_len(nrow(cells)))) {
     at <- cells[i, ]
@@ -936,7 +936,9 @@ test_that("generics of vectors refuse a fit", {
     unique, sort, mean, stats::median, stats::quantile, exp, max,
     function(x) split(x, 1:2), function(x) 1 - x, function(x) x == x
   )
-  for (f in calls) expect_error(f(fit), class = "gibbsite_error_argument")
+  for (f in calls[fast_or(c(1, 6, 9), seq_along(calls))]) {
+    expect_error(f(fit), class = "gibbsite_error_argument")
+  }
   # a column of fits is printed by it
   expect_identical(toString(fit), "gibbs_toy()")
   expect_identical(format(I(list(fit))), "gibbs_toy()")
