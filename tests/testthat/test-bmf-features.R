@@ -485,7 +485,7 @@ test_that("pairs of a new user and a new item have the exact moments", {
 })
 
 test_that("a user with features and no rating is predicted as a new one", {
-  skip_long()
+  skip_unless_extended()
   made <- made_with_features()
   inside <- quick_fit(made$ratings,
     user_features = made$features, draws = 2000, burnin = 500

@@ -74,7 +74,7 @@ test_that("an interrupted run is resumed, and resumed again", {
 })
 
 test_that("data, thinning, kept blocks and cores make no difference", {
-  skip_long()
+  skip_unless_extended()
   local_folder()
   withr::local_options(
     gibbsite.checkpoint_seconds = 0, gibbsite.segment_seconds = 1e-9

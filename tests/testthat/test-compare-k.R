@@ -11,7 +11,9 @@ short <- function(f, ..., draws = 300, burnin = 300, seed = 1) {
 }
 
 mixtures <- once(function() {
-  lapply(fast_or(2, 3):1, function(k) short(gibbs_gmm, faithful, k))
+  lapply(fast_or(2, 3):1, function(k) {
+    short(gibbs_gmm, faithful, k, draws = fast_or(50, 300))
+  })
 })
 corpus <- withr::with_seed(1, sim_lda(90, k = 3, terms = 40, tokens = 50))
 topics <- once(function() {
@@ -91,7 +93,9 @@ test_that("the error of a difference of perplexities is that of a jackknife", {
 test_that("ranks are compared by held-out ratings", {
   skip_long()
   fits <- factors()
-  found <- hushed(compare_k(fits, folds = 3, level = 0.8, seed = 2))
+  found <- hushed(
+    compare_k(fits, folds = fast_or(2, 3), level = 0.8, seed = 2)
+  )
   expect_identical(found$sure, c("clear", "best"))
   expect_lt(found$interval_score[[2]], found$interval_score[[1]])
   expect_gt(found$lpd[[2]], found$lpd[[1]])

@@ -29,7 +29,7 @@ group_fit <- function(f, formula, data = group_data(), ..., draws = 20) {
 }
 
 crossed_fits <- function() {
-  list(
+  made <- alist(
     t = group_fit(gibbs_hlm, y ~ x + (1 | a) + (1 | b), errors = "t",
                   weights = w),
     logit = group_fit(gibbs_logistic, hit ~ x + (1 | a) + (1 | b)),
@@ -41,6 +41,8 @@ crossed_fits <- function() {
     ordered = group_fit(gibbs_ordinal, o ~ x + (1 | a) + (1 | b), weights = w),
     two = group_fit(gibbs_categorical, factor(hit) ~ x + (1 | a) + (1 | b))
   )
+  some <- c("t", "probit", "poisson", "two")
+  lapply(made[fast_or(some, names(made))], eval, environment())
 }
 
 # log p(y_i | u) of draw s as a function of u, of the rows of level j of b: by
@@ -100,7 +102,8 @@ test_that("the density of a group of one bar is the same integral", {
     negbinomial = group_fit(gibbs_count, n ~ x + (1 | a)),
     ordered = group_fit(gibbs_ordinal, o ~ x + (1 | a))
   )
-  for (name in names(fits)) {
+  some <- c("logit", "negbinomial", "ordered")
+  for (name in fast_or(some, names(fits))) {
     fit <- fits[[name]]
     model <- attr(fit, "model")
     response <- gibbsite:::model_response(model)

@@ -396,7 +396,7 @@ test_that("plots draw the groups' coefficients", {
 })
 
 test_that("the plotted coefficients are those of stored draws", {
-  skip_long()
+  skip_unless_extended()
   chicks <- some_chicks()
   fit <- hlm_fit(
     weight ~ Time + (1 + Time | Chick), chicks, keep = "w", draws = 2000

@@ -553,9 +553,9 @@ test_that("separated data have no mode without a prior, and are named", {
 })
 
 test_that("overlapping data are never called separated", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(4)
-  for (round in seq_len(fast_or(5, 20))) {
+  for (round in 1:20) {
     n <- sample(8:40, 1)
     x <- cbind("(Intercept)" = 1, a = rnorm(n), b = rbinom(n, 1, 0.3))
     y <- rbinom(n, 1, plogis(3 * x[, "a"]))

@@ -165,7 +165,8 @@ test_that("steps are those of the twin", {
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)
-    for (name in names(cases)) {
+    # on the working scale the steps are the same
+    for (name in if (bounded) fast_or(1, names(cases)) else names(cases)) {
       withr::local_seed(3)
       case <- cases[[name]]
       model <- bare_mh(
@@ -266,7 +267,7 @@ ratios_at <- function(model, x, y, z, factors) {
 }
 
 test_that("the flows of second tries balance at given points", {
-  skip_long()
+  skip_unless_extended()
   target <- banana_target()
   l <- matrix(c(1, 0.5, 0, 0.8), 2)
   proposal <- delayed_rejection(random_walk(cov = l %*% t(l)), 0.3)
@@ -277,7 +278,7 @@ test_that("the flows of second tries balance at given points", {
   second <- normal_steps(0.3 * l)
   withr::local_seed(5)
   met <- 0
-  n <- fast_or(25, 200)
+  n <- 200
   for (i in seq_len(n)) {
     points <- lapply(1:3, function(k) stats::rnorm(2, c(0, 1)))
     x <- points[[1]]

@@ -31,7 +31,7 @@ air_regression <- function() {
 # ---- what is found -----------------------------------------------------------
 
 test_that("zeros do for a regression on variables in their own units", {
-  skip_long()
+  skip_unless_extended()
   air <- air_regression()
   fit <- mh_sample(air$log_density, air$init,
     lower = air$lower, seed = 1, progress = FALSE

@@ -311,7 +311,7 @@ test_that("a level far below the draws is no doubt, and the run goes on", {
 })
 
 test_that("functions at the edge of what is a log density do not break a run", {
-  skip_long()
+  skip_unless_extended()
   # a level density on a triangle has no scale
   fit <- run(function(x) if (sum(x) < 1) 0 else -Inf, c(a = 0.3, b = 0.3),
              lower = 0)

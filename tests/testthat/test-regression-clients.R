@@ -377,7 +377,7 @@ test_that("emmeans are draws of the linear predictor", {
 })
 
 test_that("emmeans' offsets and weights are those of glm()", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("emmeans")
   fits <- regressions()
   ours <- emmeans::emmeans(fits$probit, ~ cyl)
@@ -641,7 +641,7 @@ linear_by_hand <- function(fit, x, own, group) {
 }
 
 test_that("insight reads outcomes in groups", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("insight")
   counts <- herds()
   single <- trees()

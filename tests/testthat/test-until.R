@@ -379,7 +379,7 @@ test_that("pieces of a run under a rule keep the draws of one run", {
 })
 
 test_that("averages are over all draws, also those that are not kept", {
-  skip_long()
+  skip_unless_extended()
   few_kept()
   never <- until(ess = 1e4, every = 50, max_draws = 200, burnin = "fixed")
   pair <- function(sampler, ...) {
