@@ -278,13 +278,16 @@ test_that("a fit goes on with its data given again", {
 
 test_that("the covariance of the probabilities is that of the Dirichlet", {
   skip_unless_extended()
-  fit <- fit_markov_chain(
-    c(1, 2, 1, 1, 2, 2, 3, 1), draws = 20000, chains = 1, seed = 1, progress = FALSE
-  )
+  fit <- fit_markov_chain(c(1, 2, 1, 1, 2, 2, 3, 1), draws = 20000, chains = 1,
+                          seed = 1, progress = FALSE)
   draws <- as.matrix(fit)[, 1:9]
   expect_identical(colnames(vcov(fit)), colnames(draws))
   expect_equal(vcov(fit), cov(draws), tolerance = 0.05)
-  # what has no answer names what has one
+})
+
+test_that("what has no answer names what has one", {
+  fit <- short(c(1, 2, 1, 1, 2, 2, 3, 1))
+  expect_identical(dim(vcov(fit)), c(9L, 9L))
   expect_error(logLik(fit), "log_evidence", class = "gibbsite_error_argument")
   expect_error(posterior_predict(fit), "simulate",
                class = "gibbsite_error_argument")
