@@ -44,19 +44,20 @@ test_that("a run that was killed is resumed to the same bits", {
   }))
   fit <- resumed(file_in(child, "run"))
   expect_true(identical_fit(fit, quietly(probe(draws = 4000))))
-  skip_unless_extended()
-  ruled <- killed(quote({
-    options(gibbsite.checkpoint_seconds = 0)
+  if (is_extended()) {
+    ruled <- killed(quote({
+      options(gibbsite.checkpoint_seconds = 0)
+      rule <- until(rhat = 1.01, ess = 4000, every = 1000)
+      slow_from(0, 5, "started", 0.01)
+      probe(draws = 1000, checkpoint = "run", stop_when = rule)
+    }))
     rule <- until(rhat = 1.01, ess = 4000, every = 1000)
-    slow_from(0, 5, "started", 0.01)
-    probe(draws = 1000, checkpoint = "run", stop_when = rule)
-  }))
-  rule <- until(rhat = 1.01, ess = 4000, every = 1000)
-  fit <- resumed(file_in(ruled, "run"))
-  whole <- quietly(probe(draws = 1000, stop_when = rule))
-  expect_true(identical_fit(fit, whole))
-  # the rule held before its cap
-  expect_lt(attr(whole, "running")$draws, 10000)
+    fit <- resumed(file_in(ruled, "run"))
+    whole <- quietly(probe(draws = 1000, stop_when = rule))
+    expect_true(identical_fit(fit, whole))
+    # the rule held before its cap
+    expect_lt(attr(whole, "running")$draws, 10000)
+  }
 })
 
 # ---- Resuming in all circumstances -------------------------------------------

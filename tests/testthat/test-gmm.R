@@ -598,20 +598,21 @@ test_that("loo, waic and pp_check take a fit", {
       bayesplot::pp_check(fit, ndraws = 1000)
     })
   }
-  skip_unless_extended()
-  one <- quiet(loo(short_gmm(50, k = 1, x = faithful_with_holes(),
-                             na_action = "impute")))
-  compared <- loo_compare(quiet(loo(fit)), one)
-  # since loo 2.10 a column
-  names <- if (is.data.frame(compared)) compared$model else rownames(compared)
-  expect_identical(as.character(names), c("model1", "model2"))
-  if (requireNamespace("bayesplot", quietly = TRUE)) {
-    expect_s3_class(bayesplot::pp_check(fit), "ggplot")
-    expect_s3_class(
-      bayesplot::pp_check(fit, ndraws = 1, variable = 2), "ggplot"
-    )
-    short <- short_gmm(5, x = datasets::faithful$eruptions)
-    expect_s3_class(bayesplot::pp_check(short), "ggplot")
+  if (is_extended()) {
+    one <- quiet(loo(short_gmm(50, k = 1, x = faithful_with_holes(),
+                               na_action = "impute")))
+    compared <- loo_compare(quiet(loo(fit)), one)
+    # since loo 2.10 a column
+    names <- if (is.data.frame(compared)) compared$model else rownames(compared)
+    expect_identical(as.character(names), c("model1", "model2"))
+    if (requireNamespace("bayesplot", quietly = TRUE)) {
+      expect_s3_class(bayesplot::pp_check(fit), "ggplot")
+      expect_s3_class(
+        bayesplot::pp_check(fit, ndraws = 1, variable = 2), "ggplot"
+      )
+      short <- short_gmm(5, x = datasets::faithful$eruptions)
+      expect_s3_class(bayesplot::pp_check(short), "ggplot")
+    }
   }
 })
 

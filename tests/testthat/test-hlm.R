@@ -472,16 +472,17 @@ test_that("sim_hlm() and its fit agree", {
   one <- withr::with_seed(2, sim_hlm(3, 1, 5, 0.2, sigma = 0))
   expect_identical(names(one), c("y", "group"))
   expect_identical(one$y, unname(attr(one, "w")[, 1]))
-  skip_unless_extended()
-  fit <- gibbs_hlm(
-    y ~ speed + (speed | group), data, seed = 1, progress = FALSE
-  )
-  draws <- as.matrix(fit)[, 1:6]
-  truth <- c(
-    3, -2, sqrt(diag(covariance)), stats::cov2cor(covariance)[1, 2], 0.5
-  )
-  z <- (colMeans(draws) - truth) / apply(draws, 2, stats::sd)
-  expect_lt(max(abs(z)), 4)
+  if (is_extended()) {
+    fit <- gibbs_hlm(
+      y ~ speed + (speed | group), data, seed = 1, progress = FALSE
+    )
+    draws <- as.matrix(fit)[, 1:6]
+    truth <- c(
+      3, -2, sqrt(diag(covariance)), stats::cov2cor(covariance)[1, 2], 0.5
+    )
+    z <- (colMeans(draws) - truth) / apply(draws, 2, stats::sd)
+    expect_lt(max(abs(z)), 4)
+  }
 })
 
 test_that("mistakes in sim_hlm() are named", {

@@ -23,9 +23,10 @@ test_that("forked processes give the bits of one process, and leave the plan", {
   # and continue one another's fits
   part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3)
   expect_true(identical_fit(longer(part, 100, cores = 2), whole))
-  skip_unless_extended()
-  part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3, cores = 2)
-  expect_true(identical_fit(longer(part, 100), whole))
+  if (is_extended()) {
+    part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3, cores = 2)
+    expect_true(identical_fit(longer(part, 100), whole))
+  }
 })
 
 test_that("a pool of other sessions gives the same bits, also one repaired", {
