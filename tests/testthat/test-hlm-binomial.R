@@ -4,7 +4,7 @@
 group_fit <- short_fit(quote(gibbs_logistic))
 
 test_that("default calls converge, and the posterior is near glmer's", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("lme4")
   found <- new.env()
   utils::data("cbpp", package = "lme4", envir = found)
