@@ -20,7 +20,7 @@ expect_survived <- function(results) {
 test_that("a run that is killed at any time goes on or begins anew", {
   with_faults()
   delays <- c(gmm = 0.02, mh = 0.3, bmf = 0.4, lda = 0.1)
-  delays <- delays[seq_len(fast_or(2, 4))]
+  delays <- delays[seq_len(fast_or(1, 4))]
   expect_survived(Map(killed_at_any_time, names(delays), delays))
 })
 
@@ -75,7 +75,7 @@ test_that("workers that are lost, and workers that have lost their parent", {
 
 test_that("a bit that is another is found at once", {
   with_faults()
-  expect_survived(finds_flipped_bits("gmm", fast_or(20, 60)))
+  expect_survived(finds_flipped_bits("gmm", fast_or(8, 60)))
 })
 
 test_that("a chain on a cluster goes on after a kill or Ctrl-C", {

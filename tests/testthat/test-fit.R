@@ -104,7 +104,7 @@ cells <- expand.grid(burnin = c(0, 7, 100), thin = c(1, 3, 10),
 test_that("every function of coda, posterior and bayesplot takes a fit", {
   skip_long()
   draws <- 80
-  for (i in fast_or(c(1, 14, 21, 36), seq_len(nrow(cells)))) {
+  for (i in fast_or(c(14, 21), seq_len(nrow(cells)))) {
     at <- cells[i, ]
     cell <- paste(names(at), at, collapse = ", ")
     fit <- fake_fit(draws, at$burnin, at$thin, at$chains, at$columns)
@@ -115,9 +115,9 @@ test_that("every function of coda, posterior and bayesplot takes a fit", {
 })
 
 test_that("bayesplot draws every cell", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("bayesplot")
-  for (i in fast_or(c(1, 14, 21, 36), seq_len(nrow(cells)))) {
+  for (i in fast_or(c(1, 36), seq_len(nrow(cells)))) {
     at <- cells[i, ]
     fit <- fake_fit(80, at$burnin, at$thin, at$chains, at$columns)
     expect_s3_class(bayesplot::mcmc_trace(fit), "ggplot")
@@ -461,6 +461,7 @@ test_that("a fit changed by hand cannot be continued or combined", {
   for (how in names(changed)) {
     expect_error(verify_fit(changed[[how]]), class = "gibbsite_error_state",
                  label = how)
+    if (!is_extended() && how != "chain") next
     expect_error(extend(changed[[how]], 10), class = "gibbsite_error_state",
                  label = how)
     expect_error(combine_fits(changed[[how]], fake_fit(chains = 2, seed = 2)),
@@ -935,7 +936,9 @@ test_that("generics of vectors refuse a fit", {
     unique, sort, mean, stats::median, stats::quantile, exp, max,
     function(x) split(x, 1:2), function(x) 1 - x, function(x) x == x
   )
-  for (f in calls) expect_error(f(fit), class = "gibbsite_error_argument")
+  for (f in calls[fast_or(c(1, 6, 9), seq_along(calls))]) {
+    expect_error(f(fit), class = "gibbsite_error_argument")
+  }
   # a column of fits is printed by it
   expect_identical(toString(fit), "gibbs_toy()")
   expect_identical(format(I(list(fit))), "gibbs_toy()")
@@ -962,7 +965,10 @@ test_that("a run without draws says so, whatever is asked of it", {
     window, posterior_predict, log_lik, loo, vcov, confint, c,
     function(x) x$a, function(x) x[1], function(x) x[[1]]
   )
-  for (f in calls) expect_error(f(run), class = "gibbsite_error_no_draws")
+  every <- seq_along(calls)
+  for (f in calls[fast_or(every[every %% 4 == 1], every)]) {
+    expect_error(f(run), class = "gibbsite_error_no_draws")
+  }
   expect_identical(nobs(run), 7L)
   expect_identical(getCall(run), quote(gibbs_toy(1)))
   expect_s3_class(prior_summary(run), "toy_prior")

@@ -50,7 +50,7 @@ test_that("the search finds the best of all partitions", {
   withr::local_seed(2)
   partitions <- all_partitions(7)
   for (loss in names(distances)) {
-    for (times in seq_len(fast_or(2, 6))) {
+    for (times in seq_len(fast_or(1, 6))) {
       z <- random_draws(25, 7, 3)
       problem <- gibbsite:::partition_problem(z, loss)
       all <- apply(partitions, 1, function(cluster) {
@@ -75,7 +75,7 @@ test_that("clusters of clear groups are the groups", {
   x <- withr::with_seed(1, sim_gmm(
     90, rep(1, 3) / 3, rbind(c(0, 0), c(9, 0), c(0, 9)), diag(2)
   ))
-  for (k in list(3, "unknown")) {
+  for (k in fast_or(list(3), list(3, "unknown"))) {
     fit <- quietly(gibbs_gmm(
       x, k, draws = 50, burnin = 100, chains = 2, seed = 1, keep = "z",
       progress = FALSE

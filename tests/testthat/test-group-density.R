@@ -29,7 +29,7 @@ group_fit <- function(f, formula, data = group_data(), ..., draws = 20) {
 }
 
 crossed_fits <- function() {
-  list(
+  made <- alist(
     t = group_fit(gibbs_hlm, y ~ x + (1 | a) + (1 | b), errors = "t",
                   weights = w),
     logit = group_fit(gibbs_logistic, hit ~ x + (1 | a) + (1 | b)),
@@ -41,6 +41,8 @@ crossed_fits <- function() {
     ordered = group_fit(gibbs_ordinal, o ~ x + (1 | a) + (1 | b), weights = w),
     two = group_fit(gibbs_categorical, factor(hit) ~ x + (1 | a) + (1 | b))
   )
+  some <- c("t", "probit", "poisson", "two")
+  lapply(made[fast_or(some, names(made))], eval, environment())
 }
 
 # log p(y_i | u) of draw s as a function of u, of the rows of level j of b: by
@@ -80,7 +82,7 @@ test_that("the density of a group is the integral over its deviation", {
     draws <- as.matrix(fit)
     sd <- draws[, if (name == "two") "sd[1,2,1]" else "sd[2,1]"]
     for (s in fast_or(20, c(1, 20, 40))) {
-      for (j in 1:4) {
+      for (j in fast_or(2, 1:4)) {
         log_density <- without_b(fit, s, LETTERS[[j]])
         integral <- integrate(function(u) {
           exp(log_density(u) - found[[s, j]]) * dnorm(u, 0, sd[[s]])
@@ -100,7 +102,8 @@ test_that("the density of a group of one bar is the same integral", {
     negbinomial = group_fit(gibbs_count, n ~ x + (1 | a)),
     ordered = group_fit(gibbs_ordinal, o ~ x + (1 | a))
   )
-  for (name in names(fits)) {
+  some <- c("logit", "negbinomial", "ordered")
+  for (name in fast_or(some, names(fits))) {
     fit <- fits[[name]]
     model <- attr(fit, "model")
     response <- gibbsite:::model_response(model)
@@ -109,7 +112,7 @@ test_that("the density of a group of one bar is the same integral", {
     eta <- posterior_linpred(fit, re_formula = NA)[40, ]
     scale <- gibbsite:::response_scale(response, draw)
     found <- log_lik(fit, by = "group")[40, ]
-    for (j in 1:5) {
+    for (j in fast_or(c(2, 5), 1:5)) {
       i <- which(d$a == letters[[j]])
       frame <- gibbsite:::frame_rows(model$frame, i)
       integral <- integrate(Vectorize(function(u) {
@@ -163,7 +166,7 @@ test_that("deviations of several categories are integrated over together", {
   grid <- expand.grid(z, z)
   for (s in 1:2) {
     at <- draws[s, ]
-    for (j in 1:5) {
+    for (j in fast_or(c(1, 4), 1:5)) {
       i <- which(d$a == letters[[j]])
       log_density <- log(0.1^2) + dnorm(grid[[1]], log = TRUE) +
         dnorm(grid[[2]], log = TRUE)

@@ -57,7 +57,8 @@ bars_draws_of_both <- function(model, wrong = "", n = 4) {
 # ---- exactness ---------------------------------------------------------------
 
 test_that("the core draws what its twin draws", {
-  for (name in names(bars_cases)) {
+  some <- c("weighted", "nested", "slopes", "twice")
+  for (name in fast_or(some, names(bars_cases))) {
     both <- bars_draws_of_both(bars_model(name))
     expect_equal(both$core, both$twin, tolerance = 1e-7, label = name)
   }
@@ -71,7 +72,7 @@ test_that("the twin's mistakes are found", {
 })
 
 test_that("one sweep leaves the joint distribution invariant", {
-  skip_long()
+  skip_unless_extended()
   withr::local_seed(12)
   for (name in fast_or(
     c("crossed", "deep"), setdiff(names(bars_cases), c("weighted", "none"))
@@ -122,9 +123,10 @@ test_that("a bar without terms is the regression without groups", {
 })
 
 test_that("threads and segments never show", {
-  for (formula in c(
-    cbind(s, m - s) ~ x + (1 | a) + (1 | b), hit ~ x + (1 + x | a / c)
-  )) {
+  formulas <- c(
+    hit ~ x + (1 + x | a / c), cbind(s, m - s) ~ x + (1 | a) + (1 | b)
+  )
+  for (formula in formulas[seq_len(fast_or(1, 2))]) {
     run <- function(...) short_bars(formula, chains = 2, ...)
     expect_never_shown(run, cores = 2)
   }
@@ -225,7 +227,7 @@ test_that("starting covariances are those of the bars", {
 
 test_that("known and new groups are predicted", {
   d <- bars_data()
-  for (link in c("logit", "probit")) {
+  for (link in fast_or("logit", c("logit", "probit"))) {
     share <- if (link == "logit") stats::plogis else stats::pnorm
     fit <- short_bars(hit ~ x + (x | a) + (1 | b), d, draws = 300, link = link)
     expect_equal(unname(predict(fit, d, type = "response")),

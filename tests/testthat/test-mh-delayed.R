@@ -161,11 +161,12 @@ used_by <- function(ahead, proposal) {
 
 test_that("steps are those of the twin", {
   skip_long()
-  n <- 60
+  n <- fast_or(40, 60)
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)
-    for (name in names(cases)) {
+    # on the working scale the steps are the same
+    for (name in if (bounded) fast_or(1, names(cases)) else names(cases)) {
       withr::local_seed(3)
       case <- cases[[name]]
       model <- bare_mh(
@@ -266,7 +267,7 @@ ratios_at <- function(model, x, y, z, factors) {
 }
 
 test_that("the flows of second tries balance at given points", {
-  skip_long()
+  skip_unless_extended()
   target <- banana_target()
   l <- matrix(c(1, 0.5, 0, 0.8), 2)
   proposal <- delayed_rejection(random_walk(cov = l %*% t(l)), 0.3)
@@ -277,7 +278,7 @@ test_that("the flows of second tries balance at given points", {
   second <- normal_steps(0.3 * l)
   withr::local_seed(5)
   met <- 0
-  n <- fast_or(60, 200)
+  n <- 200
   for (i in seq_len(n)) {
     points <- lapply(1:3, function(k) stats::rnorm(2, c(0, 1)))
     x <- points[[1]]
@@ -311,7 +312,7 @@ test_that("the flows of second tries balance at given points", {
 # ---- invariance --------------------------------------------------------------
 
 test_that("one step leaves exact draws exact", {
-  skip_long()
+  skip_unless_extended()
   n <- fast_or(400, 1e5)
   for (bounded in c(FALSE, if (is_extended()) TRUE)) {
     target <- funnel_target(bounded)
@@ -413,7 +414,7 @@ test_that("wrong second tries are found from exact draws", {
 })
 
 test_that("moments are right, with adaptation and with an estimated density", {
-  skip_long()
+  skip_unless_extended()
   target <- banana_target()
   fit <- short_mh(target$log_density, target$init, delayed_rejection(),
     draws = fast_or(1000, 3000), burnin = 1500, thin = 2, chains = 4,
@@ -486,8 +487,9 @@ test_that("what is learned follows the formulas", {
   mean <- c(0.5, -1)
   state$blocks[[1]]$stages[[1]]$mean <- mean + 0
   state$blocks[[1]]$stages[[1]]$factor <- as.double(diag(2))
-  control <- list(burnin = 50, thin = 1, threads = 1)
-  for (n in 1:60) {
+  burnin <- fast_or(18, 50)
+  control <- list(burnin = burnin, thin = 1, threads = 1)
+  for (n in seq_len(burnin + fast_or(3, 10))) {
     x <- state$x
     state <- gibbsite:::model_sweeps(model, state, 1, control)$state
     used <- used_by(state$ahead, model$spec$blocks[[1]]$proposal)
@@ -498,7 +500,7 @@ test_that("what is learned follows the formulas", {
       normal_steps(shrink * l), used$u, used$e
     )
     expect_equal(state$x, twin$x, tolerance = 1e-10)
-    if (n <= 50) {
+    if (n <= burnin) {
       y <- x + drop(l %*% used$e[[1]])
       rate <- exp(min(0, bowl(y) - bowl(x)))
       log_s <- log_s + min(1, 3 * n^(-2 / 3)) * (rate - (0.234 + 0.206 / 2))
@@ -533,7 +535,7 @@ test_that("a checkpoint is resumed, and chains may be thinned", {
 })
 
 test_that("an interrupt inside a sweep loses at most a segment", {
-  skip_long()
+  skip_unless_extended()
   for (at in fast_or(200, c(200, 900))) {
     expect_interrupt_harmless(bowl, at, function(density) {
       short_mh(density, c(0.5, 1), delayed_rejection(), draws = 300,

@@ -68,7 +68,7 @@ test_that("sweeps are those of the twin", {
 # ---- invariance --------------------------------------------------------------
 
 test_that("one sweep leaves exact draws exact at every temperature", {
-  skip_long()
+  skip_unless_extended()
   n <- fast_or(300, 1e5)
   target <- heated_target()
   temperatures <- c(1, 2, 6)
@@ -112,9 +112,9 @@ test_that("wrong swaps are found", {
   skip_long()
   target <- heated_target()
   temperatures <- c(1, 2, 6)
-  z <- function(mutant) {
+  z <- function(mutant, n = 120) {
     withr::local_seed(31)
-    n <- fast_or(150, 300)
+    n <- fast_or(n, 300)
     start <- lapply(temperatures, function(t) target$points(n, t))
     means <- t(vapply(seq_len(n), function(i) {
       points <- lapply(start, function(x) x[i, ])
@@ -132,16 +132,17 @@ test_that("wrong swaps are found", {
   }
   expect_lt(z("none"), 4.5)
   expect_gt(z("swaps without temperatures"), 6)
-  expect_gt(z("swaps turned round"), 6)
-  expect_gt(z("always swapped"), 6)
+  expect_gt(z("swaps turned round", 50), 6)
+  expect_gt(z("always swapped", 50), 6)
   expect_gt(z("replicas without temperatures"), 6)
 })
 
 test_that("two modes get their weights, and a random walk stays in one", {
   skip_long()
-  n <- fast_or(1000, 4000)
+  n <- fast_or(600, 4000)
   run <- function(proposal) {
-    short_mh(two_modes, c(10, 0), proposal, draws = n, burnin = 1000,
+    short_mh(two_modes, c(10, 0), proposal,
+      draws = n, burnin = fast_or(500, 1000),
       thin = 2, chains = 4, inits = rep(list(c(10, 0)), 4)
     )
   }
@@ -186,8 +187,9 @@ test_that("the ladder is learned as the formula says", {
   model$spec$rows <- 1
   state <- state_of_replicas(model, rep(list(c(0.5, 1)), 4))
   temperatures <- c(1, 1.1, 30, 50)
-  control <- list(burnin = 40, thin = 1, threads = 1)
-  for (n in 1:50) {
+  burnin <- fast_or(20, 40)
+  control <- list(burnin = burnin, thin = 1, threads = 1)
+  for (n in seq_len(fast_or(25, 50))) {
     before <- replicas_of(state)
     state <- gibbsite:::model_sweeps(model, state, 1, control)$state
     used <- used_of(state, 4, 2)
@@ -196,7 +198,7 @@ test_that("the ladder is learned as the formula says", {
       n %% 2 == 1
     )
     expect_equal(replicas_of(state), twin$points, tolerance = 1e-11)
-    if (n <= 40) {
+    if (n <= burnin) {
       gain <- 10 / (n + 10)
       gaps <- diff(log(temperatures)) *
         exp(gain * (twin$rates - mean(twin$rates)))
@@ -207,7 +209,7 @@ test_that("the ladder is learned as the formula says", {
 })
 
 test_that("swap rates become equal, and the ladder is frozen", {
-  skip_long()
+  skip_unless_extended()
   run <- function(draws, temperatures, tune = TRUE) {
     short_mh(function(x) -0.5 * sum(x^2), rep(0.1, 4),
       tempered(temperatures, tune = tune), draws = draws, burnin = 4000
@@ -227,7 +229,7 @@ test_that("swap rates become equal, and the ladder is frozen", {
 })
 
 test_that("the table has the mean log density at each temperature", {
-  skip_long()
+  skip_unless_extended()
   fit <- short_mh(function(x) -0.5 * sum(x^2), rep(0.1, 3), tempered(),
     draws = 3000, burnin = 1000, thin = 3, chains = 4
   )

@@ -21,10 +21,12 @@ test_that("forked processes give the bits of one process, and leave the plan", {
   expect_true(identical_fit(engine_fit(cores = 2), whole))
   expect_identical(plan_now(), with_one)
   # and continue one another's fits
-  part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3, cores = 2)
-  expect_true(identical_fit(longer(part, 100), whole))
   part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3)
   expect_true(identical_fit(longer(part, 100, cores = 2), whole))
+  if (is_extended()) {
+    part <- short_gmm(draws = 50, burnin = 50, thin = 5, chains = 3, cores = 2)
+    expect_true(identical_fit(longer(part, 100), whole))
+  }
 })
 
 test_that("a pool of other sessions gives the same bits, also one repaired", {
@@ -105,7 +107,7 @@ test_that("threads never change a draw", {
   # the thread's parts of the observations are whole chunks
   fit <- function(threads) short_gmm(6, x = x, k = 3, threads = threads)
   one <- fit(1)
-  for (threads in fast_or(c(2, 7), c(2, 3, 7))) {
+  for (threads in fast_or(3, c(2, 3, 7))) {
     expect_true(identical_fit(fit(threads), one))
   }
 })

@@ -19,30 +19,29 @@ chicks <- as.data.frame(datasets::ChickWeight)
 chicks[["Chick"]] <- factor(as.character(chicks$Chick))
 chicks$cold <- factor(rep(c("no", "yes"), length.out = nrow(chicks)))
 
-# Made where they are used: the session may drop the frame of a function that
-# has returned, and with it the data that a fit does not use.
-regressions <- function() {
-  eval.parent(quote(list(
-    lm = client_fit(
-      gibbs_lm, log(mpg) ~ poly(qsec, 2) + cyl * wt + factor(gear), cars,
-      weights = carb, subset = disp < 400
-    ),
-    logit = client_fit(
-      gibbs_logistic, am ~ splines::ns(hp, 2) + cyl, cars, na_action = "omit"
-    ),
-    probit = client_fit(
-      gibbs_logistic, am ~ qsec + cyl, cars, link = "probit", offset = exposure
-    ),
-    laplace = client_fit(
-      laplace_logistic, cbind(carb, gear) ~ scale(wt) + cyl + offset(exposure),
-      cars
-    ),
-    hlm = client_fit(
-      gibbs_hlm, weight ~ splines::ns(Time, 2) + Diet + (1 + cold || Chick),
-      chicks
-    )
-  )))
-}
+# Made in the frame of this file, once: the session may drop the frame of a
+# function that has returned, and with it the data that a fit does not use.
+delayedAssign("known_regressions", list(
+  lm = client_fit(
+    gibbs_lm, log(mpg) ~ poly(qsec, 2) + cyl * wt + factor(gear), cars,
+    weights = carb, subset = disp < 400
+  ),
+  logit = client_fit(
+    gibbs_logistic, am ~ splines::ns(hp, 2) + cyl, cars, na_action = "omit"
+  ),
+  probit = client_fit(
+    gibbs_logistic, am ~ qsec + cyl, cars, link = "probit", offset = exposure
+  ),
+  laplace = client_fit(
+    laplace_logistic, cbind(carb, gear) ~ scale(wt) + cyl + offset(exposure),
+    cars
+  ),
+  hlm = client_fit(
+    gibbs_hlm, weight ~ splines::ns(Time, 2) + Diet + (1 + cold || Chick),
+    chicks
+  )
+))
+regressions <- function() known_regressions
 
 bare_fit <- function() {
   client_fit(gibbs_lm, as.matrix(cars[c("wt", "qsec")]), cars$mpg)
@@ -190,7 +189,7 @@ test_that("insight knows the family and the sampler", {
     expect_identical(info$is_trial, name == "laplace")
     expect_identical(info$link_function, family(fits[[name]])$link)
   }
-  others <- list(
+  others <- alist(
     student = client_fit(gibbs_lm, mpg ~ wt, cars, errors = "t"),
     students = client_fit(gibbs_hlm, mpg ~ wt + (1 | cyl), cars, errors = "t"),
     poisson = client_fit(gibbs_count, carb ~ wt, cars),
@@ -202,6 +201,10 @@ test_that("insight knows the family and the sampler", {
       gibbs_ordinal, ordered(carb) ~ wt + (1 | cyl), cars
     ),
     categories = client_fit(gibbs_categorical, cyl ~ wt, cars)
+  )
+  some <- c("student", "negbinomial", "ordinal", "ordinals")
+  others <- lapply(
+    others[fast_or(some, names(others))], eval, environment()
   )
   # as insight has fits of rstanarm and brms, and t errors with normal ones
   known <- list(
@@ -374,7 +377,7 @@ test_that("emmeans are draws of the linear predictor", {
 })
 
 test_that("emmeans' offsets and weights are those of glm()", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("emmeans")
   fits <- regressions()
   ours <- emmeans::emmeans(fits$probit, ~ cyl)
@@ -638,7 +641,7 @@ linear_by_hand <- function(fit, x, own, group) {
 }
 
 test_that("insight reads outcomes in groups", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("insight")
   counts <- herds()
   single <- trees()
@@ -677,7 +680,7 @@ test_that("insight reads outcomes in groups", {
 })
 
 test_that("emmeans of outcomes in groups are those of the fixed effects", {
-  skip_long()
+  skip_unless_extended()
   skip_if_not_installed("emmeans")
   fit <- herds()
   grid <- emmeans::emmeans(fit, ~ period)

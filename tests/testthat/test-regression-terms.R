@@ -47,7 +47,7 @@ test_that("terms that use other rows are named, and refused for new data", {
     I(M - rep(colMeans(M), each = nrow(M)))
   )
   every <- seq_along(using)
-  for (term in as.list(using)[fast_or(every[every %% 3 == 1], every)]) {
+  for (term in as.list(using)[fast_or(every[every %% 7 == 1], every)]) {
     found <- named_terms(term)
     expect_false(is.null(found$said), label = deparse1(term))
     expect_error(
@@ -73,7 +73,7 @@ test_that("terms that are made row by row are not named", {
     I(x - m), offset(log(n)), difftime(at, as.POSIXct("2020-01-01", tz = "UTC"))
   )
   every <- seq_along(by_row)
-  for (term in as.list(by_row)[fast_or(every[every %% 3 == 1], every)]) {
+  for (term in as.list(by_row)[fast_or(every[every %% 6 == 1], every)]) {
     found <- named_terms(term)
     expect_null(found$said, label = deparse1(term))
     expect_equal(
@@ -195,7 +195,7 @@ test_that("the rows of data of any form are found again", {
     quote(gibbs_lm(y ~ exp(x), transform(rows, x = replace(x, 1:9, NA)),
                    na_action = "omit"))
   )
-  for (fit in fits) {
+  for (fit in fits[fast_or(c(2, 5), seq_along(fits))]) {
     made <- as.call(c(as.list(fit), short))
     expect_no_warning(
       quietly(eval(made)), class = "gibbsite_warning_other_rows"
@@ -217,14 +217,11 @@ test_that("the dot is the columns but those of the response and the groups", {
   }
   both <- c("(Intercept)", "x", "`odd name`")
   expect_equal(fixed(y ~ . + (1 | g))[[1L]], both)
-  expect_equal(fixed(y ~ . - g + (1 | g))[[1L]], both)
   expect_equal(fixed(log(y + 9) ~ . + (1 | g))[[1L]], both)
   expect_equal(fixed(cbind(y) ~ . - x + (1 | g))[[1L]], both[-2L])
   expect_equal(fixed(y ~ .^2 + (1 | g))[[1L]], c(both, "x:`odd name`"))
   expect_equal(fixed(y ~ . - 1 + (1 | g))[[1L]], both[-1L])
-  expect_equal(fixed(y ~ 0 + . + (1 | g))[[1L]], both[-1L])
   expect_equal(fixed(y ~ . + offset(x) + (1 | g))[[1L]], both)
-  expect_equal(fixed(y ~ . + I(x^2) + (1 | g))[[1L]], c(both, "I(x^2)"))
   expect_equal(
     fixed(y ~ . * g + (1 | g), few[c("y", "x", "g")])[[1L]],
     c("(Intercept)", "x", paste0("g", letters[2:4]),
@@ -232,9 +229,6 @@ test_that("the dot is the columns but those of the response and the groups", {
   )
   expect_equal(fixed(y ~ 1 + (. | g))[[2L]], both)
   expect_equal(fixed(y ~ 0 + x + (0 + . || g))[[2L]], both[-1L])
-  expect_equal(fixed(y ~ . + (1 | g), few[c("y", "g")])[[1L]], "(Intercept)")
-  expect_equal(fixed(y ~ . - g + (1 | g), few[c("y", "g")])[[1L]],
-               "(Intercept)")
   expect_equal(
     fixed(y ~ . + (1 | `odd name`), few[c("y", "x", "odd name")])[[1L]],
     both[1:2]
@@ -247,6 +241,14 @@ test_that("the dot is the columns but those of the response and the groups", {
   expect_equal(names(nlme::fixef(binomial)), c("(Intercept)", "x", "z"))
   without <- fit_short(gibbs_lm, y ~ ., rows["y"])
   expect_named(coef(without), "(Intercept)")
+  if (is_extended()) {
+    expect_equal(fixed(y ~ . - g + (1 | g))[[1L]], both)
+    expect_equal(fixed(y ~ 0 + . + (1 | g))[[1L]], both[-1L])
+    expect_equal(fixed(y ~ . + I(x^2) + (1 | g))[[1L]], c(both, "I(x^2)"))
+    expect_equal(fixed(y ~ . + (1 | g), few[c("y", "g")])[[1L]], "(Intercept)")
+    expect_equal(fixed(y ~ . - g + (1 | g), few[c("y", "g")])[[1L]],
+                 "(Intercept)")
+  }
 })
 
 test_that("a dot or bars that cannot be read have an error with a way out", {

@@ -70,7 +70,7 @@ of_fit <- function(f, fit) withr::with_seed(5, f(fit))
 
 test_that("a regression with a silent row is that without it", {
   skip_long()
-  some <- c("lm, weight 0", "grouped, no trials", "laplace, weight 0")
+  some <- "lm, weight 0"
   for (name in fast_or(some, names(silent_rows))) {
     with <- silent_rows[[name]](few)
     less <- silent_rows[[name]](few[-21, ])
@@ -215,7 +215,7 @@ test_that("a mixture with a row without values is that without it", {
 # ---- topics and ratings ------------------------------------------------------
 
 test_that("a document without words is no observation", {
-  skip_long()
+  skip_unless_extended()
   words <- rbind(matrix(1:12 %% 5, 4), 0)[c(1, 5, 2:4), ]
   rownames(words) <- c("a", "none", "b", "c", "d")
   topics <- function(x) {

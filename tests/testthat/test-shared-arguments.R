@@ -141,7 +141,7 @@ test_that("variables of a plot are those of the chains in every model", {
     wt = short(gibbs_logistic, am ~ wt, mtcars),
     x = short(mh_sample, function(x) -x^2 / 2, c(x = 0))
   )
-  for (i in seq_along(fits)) {
+  for (i in fast_or(c(2, 4, 6), seq_along(fits))) {
     picture <- drawn(plot(fits[[i]], variables = names(fits)[[i]]))
     expect_identical(
       unique(picture$pictures[[1L]]$panels$type), c("trace", "density"),
@@ -149,7 +149,7 @@ test_that("variables of a plot are those of the chains in every model", {
     )
   }
   skip_if_not_installed("ggplot2")
-  for (i in fast_or(c(1, 8), seq_along(fits))) {
+  for (i in fast_or(8, seq_along(fits))) {
     name <- names(fits)[[i]]
     expect_identical(
       ggplot2::ggplot_build(
