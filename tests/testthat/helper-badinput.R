@@ -719,9 +719,10 @@ hostile_calls <- function(targets) {
 hostile_arguments <- function(target) {
   arguments <- names(formals(target$f))
   others <- intersect("other", names(target$base))
-  # `$` does not evaluate them
+  # `$` does not evaluate them; the generic sort() checks its own
   names <- if (startsWith(target$name, "$")) c("name", "value")
-  c(setdiff(arguments, c("...", "drop", "i", "j", names)), others)
+  own <- if (startsWith(target$name, "sort.")) "decreasing"
+  c(setdiff(arguments, c("...", "drop", "i", "j", names, own)), others)
 }
 
 is_needed <- function(target, arg) {
@@ -941,7 +942,8 @@ taken_values <- list(
   posterior_predict.gibbsite_sample.f = callable,
   predict.gibbsite_sample.f = callable,
   log_evidence.log_density = "forged_density", mixing_time.epsilon = "tiny",
-  biases = "true", center = "true", conf.int = "true", debug = "true",
+  biases = "true", center = "true", condVar = "true", conf.int = "true",
+  debug = "true",
   evaluate = "true", exponentiate = "true",
   factors = "true", forever = "true", index = "true",
   keep_data = "true", merge_split = "true", progress = "true",

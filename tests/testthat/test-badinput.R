@@ -1,8 +1,8 @@
-# A tenth of `make badinput`, by the same functions (helper-badinput.R): each
+# A part of `make badinput`, by the same functions (helper-badinput.R): each
 # function and each value has its share.
 
 test_that("hostile arguments end in an error that names them, or are right", {
-  skip_unless_extended()
+  skip_long()
   folder <- withr::local_tempdir()
   withr::local_dir(folder)
   grDevices::pdf(NULL)
@@ -13,7 +13,7 @@ test_that("hostile arguments end in an error that names them, or are right", {
   targets <- hostile_targets(objects)
   calls <- hostile_calls(targets)
   expect_gt(length(calls), 1500)
-  share <- 10
+  share <- fast_or(60, 10)
   some <- some_hostile_calls(calls, share)
   expect_gt(length(some), length(calls) / share / 1.5)
   of <- function(calls, part) sort(unique(unlist(lapply(calls, `[[`, part))))
