@@ -781,7 +781,7 @@ test_that("arguments of glm() and other packages lead to those here", {
 })
 
 test_that("further arguments of other packages lead to those here", {
-  skip_unless_extended()
+  skip_long()
   hint <- function(code) conditionMessage(rlang::catch_cnd(code, "error"))
   made <- data.frame(u = c("a", "b"), i = c("c", "d"), y = 1:2)
   # R's own error would be that `k` begins several arguments
