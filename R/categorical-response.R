@@ -97,12 +97,8 @@ check_any_categories <- function(frame, call) {
   }
   count <- colSums(category_counts(frame)[rows_used(frame), , drop = FALSE])
   check_none_empty(
-    name, levels[count == 0], if (response$kind == "category") {
-      "Leave {cli::qty(empty)}{?it/them} out: give {.arg data} as `droplevels()`
-       of the rows to fit."
-    } else {
-      "Leave {cli::qty(empty)}{?this column/these columns} out."
-    }, call
+    name, levels[count == 0], response$kind == "category",
+    "Leave {cli::qty(empty)}{?this column/these columns} out.", call
   )
 }
 

@@ -363,8 +363,8 @@ within_covariance <- function(x) {
   unname(size * within * tcrossprod(unit))
 }
 
-# One round: the mean over the rows i of d S_i / tr(within^-1 S_i), S_i from the
-# fifth of the rows that is nearest.
+# One round: the mean over the rows i of d S_i / tr(within^-1 S_i), where S_i is
+# computed from the nearest fifth of the rows (src/r_gmm.c).
 neighbour_scatter <- function(z, within, rounding) {
   root <- chol(within)
   white <- backsolve(root, t(z), transpose = TRUE)

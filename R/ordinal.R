@@ -586,18 +586,22 @@ check_categories <- function(frame, call) {
   }
   count <- tabulate(frame$y[rows_used(frame)], length(levels))
   check_none_empty(
-    name, levels[count == 0], if (response$kind == "ordered") {
-      "Leave {cli::qty(empty)}{?it/them} out: give {.arg data} as `droplevels()`
-       of the rows to fit."
-    } else {
-      "Number the categories from 1 without gaps, or give an ordered factor."
-    }, call
+    name, levels[count == 0], response$kind == "ordered",
+    "Number the categories from 1 without gaps, or give an ordered factor.",
+    call
   )
 }
 
-# empty: the categories without observations; hint: a template with these.
-check_none_empty <- function(name, empty, hint, call) {
+# empty: the categories without observations; other: what to do where the
+# response is not a factor, a template with these.
+check_none_empty <- function(name, empty, is_factor, other, call) {
   if (length(empty) > 0L) {
+    hint <- if (is_factor) {
+      "Leave {cli::qty(empty)}{?it/them} out: give {.arg data} as `droplevels()`
+       of the rows to fit."
+    } else {
+      other
+    }
     abort_argument(
       c("{cli::qty(empty)}Categor{?y/ies} {.val {empty}} of `{name}`
          {cli::qty(empty)}{?has/have} no observations in the rows that

@@ -2,7 +2,6 @@
 #include <R.h>
 #include <R_ext/Utils.h>
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -281,6 +280,18 @@ static size_t find_near(const double *x, size_t n, size_t d, size_t i,
   return found;
 }
 
+/* sum <- sum + the sum over the `count` columns j in `near` of
+ * weight (z_i - z_j)(z_i - z_j)', the lower triangle. */
+static void add_scatter(const double *z, size_t d, size_t i, const size_t *near,
+                        size_t count, double weight, double *sum) {
+  for (size_t k = 0; k < count; k++)
+    for (size_t c = 0; c < d; c++) {
+      const double gap = z[c + d * i] - z[c + d * near[k]];
+      for (size_t l = 0; l <= c; l++)
+        sum[c + d * l] += weight * gap * (z[l + d * i] - z[l + d * near[k]]);
+    }
+}
+
 /* The sum over the columns i of z, d x n, of d S_i / (n tr(W^-1 S_i)).  S_i is half the
  * mean of (z_i - z_j)(z_i - z_j)' over the `count` nearest j, plus R, a diagonal matrix.
  * white: L^-1 z, where L L' = W; rounding: list(variance, trace): the diagonal of R, and
@@ -290,8 +301,8 @@ SEXP C_near_scatter(SEXP z, SEXP white, SEXP count, SEXP rounding) {
   args_matrix(z, "z", &d, &n);
   args_matrix(white, "white", &rows, &columns);
   const size_t nearest = args_scalar_count(count, "count", 1);
-  const double *own = args_doubles(rounding, "variance", d);
-  const double least = args_number(rounding, "trace");
+  const double *variance = args_doubles(rounding, "variance", d);
+  const double rounded = args_number(rounding, "trace");
   if (rows != d || columns != n)
     Rf_error("`white` must have the size of `z`");
   if (nearest >= n)
@@ -300,7 +311,7 @@ SEXP C_near_scatter(SEXP z, SEXP white, SEXP count, SEXP rounding) {
   size_t *near = (size_t *)R_alloc(n, sizeof *near);
   SEXP result = PROTECT(Rf_allocMatrix(REALSXP, (int)d, (int)d));
   double *sum = REAL(result);
-  const double *x = REAL(z), *u = REAL(white);
+  const double *u = REAL(white);
   memset(sum, 0, d * d * sizeof *sum);
   for (size_t i = 0; i < n; i++) {
     const size_t found = find_near(u, n, d, i, nearest, work, work + n, near);
@@ -308,16 +319,10 @@ SEXP C_near_scatter(SEXP z, SEXP white, SEXP count, SEXP rounding) {
     double trace = 0.0;
     for (size_t k = 0; k < found; k++)
       trace += squared_distance(u, d, i, near[k]);
-    const double weight = (double)d / ((double)n * (half * trace + least));
-    for (size_t k = 0; k < found; k++)
-      for (size_t c = 0; c < d; c++) {
-        const double gap = x[c + d * i] - x[c + d * near[k]];
-        for (size_t l = 0; l <= c; l++)
-          sum[c + d * l] +=
-            weight * half * gap * (x[l + d * i] - x[l + d * near[k]]);
-      }
+    const double weight = (double)d / ((double)n * (half * trace + rounded));
+    add_scatter(REAL(z), d, i, near, found, weight * half, sum);
     for (size_t c = 0; c < d; c++)
-      sum[c + d * c] += weight * own[c];
+      sum[c + d * c] += weight * variance[c];
   }
   for (size_t c = 0; c < d; c++)
     for (size_t l = 0; l < c; l++)
