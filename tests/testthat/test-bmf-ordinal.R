@@ -225,7 +225,7 @@ star_fit <- function(data = stars(), ..., draws = 40, link = "ordinal") {
   )))
 }
 
-plain_stars <- once(function() star_fit())
+plain_stars <- once(star_fit)
 
 test_that("extending, thinning, threads and checkpoints change nothing", {
   skip_long()

@@ -22,7 +22,7 @@ topics_with <- function(...) {
   corpus <- withr::with_seed(1, sim_lda(20, k = 2, terms = 15, tokens = 30))
   short(gibbs_lda, corpus$x, 2, ...)
 }
-topics <- once(function() topics_with())
+topics <- once(topics_with)
 own_numbers <- function(fit, names, column) {
   table <- as.data.frame(summary.gibbsite_fit(fit))
   table[[column]][match(names, table$variable)]

@@ -24,13 +24,7 @@ quiet_fits <- function(f, ..., sets = completed_sets(), seed = 1) {
   })
 }
 
-line_fits <- local({
-  made <- NULL
-  function() {
-    if (is.null(made)) made <<- quiet_fits(gibbs_lm, y ~ x)
-    made
-  }
-})
+line_fits <- once(function() quiet_fits(gibbs_lm, y ~ x))
 
 test_that("the mixture has the moments of the exact posteriors", {
   skip_long()

@@ -10,7 +10,7 @@ unknown_fit <- function(x = faithful[1:60, ], k = unknown_k(6), ..., draws = 8,
   ))
 }
 
-plain_unknown <- once(function() unknown_fit())
+plain_unknown <- once(unknown_fit)
 
 for (form in c("full", "diagonal", "shared")) {
   test_that(paste("pieces never show:", form), {

@@ -12,7 +12,7 @@ first_fit <- function(x = more_corpus[1:18, ], ..., draws = 30, chains = 2) {
   ))
 }
 
-plain_first <- once(function() first_fit())
+plain_first <- once(first_fit)
 
 grown <- function(fit, draws, more, ...) {
   suppressMessages(suppressWarnings(

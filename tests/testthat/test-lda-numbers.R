@@ -11,7 +11,7 @@ numbered_fit <- function(draws = 40, ..., chains = 3, burnin = 220, seed = 1) {
   )))
 }
 
-plain_fit <- once(function() numbered_fit())
+plain_fit <- once(numbered_fit)
 
 more <- function(fit, draws, ...) {
   suppressMessages(suppressWarnings(

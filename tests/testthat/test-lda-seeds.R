@@ -32,7 +32,7 @@ fit_seeds <- function(k = 3, prior = NULL, ...) {
   )
 }
 
-seeded_fit <- once(function() fit_seeds())
+seeded_fit <- once(fit_seeds)
 four_topics <- once(function() fit_seeds(k = 4))
 
 test_that("seeds become a matrix", {

@@ -774,15 +774,6 @@ test_that("arguments of glm() and other packages lead to those here", {
   expect_match(hint(gibbs_lda(c("a b", "b c"), num_topics = 2)), "It is `k`")
   expect_match(hint(gibbs_lda(c("a b", "b c"), 2, control = list())), "burnin")
   expect_match(hint(gibbs_lm(am ~ wt, mtcars, family = "t")), "errors = .t")
-  # only arguments that the function has
-  expect_no_match(hint(coef(fit <- gibbs_gmm(
-    faithful, 2, draws = 10, burnin = 0, chains = 1, seed = 1, family = 1
-  ))), "link")
-})
-
-test_that("further arguments of other packages lead to those here", {
-  skip_long()
-  hint <- function(code) conditionMessage(rlang::catch_cnd(code, "error"))
   made <- data.frame(u = c("a", "b"), i = c("c", "d"), y = 1:2)
   # R's own error would be that `k` begins several arguments
   expect_match(hint(gibbs_bmf(y ~ u + i, made, k = 3)), "It is `rank`")
@@ -810,4 +801,8 @@ test_that("further arguments of other packages lead to those here", {
   fit <- laplace_logistic(am ~ wt, mtcars, draws = 20, seed = 1)
   expect_match(hint(predict(fit, se.fit = TRUE)), "interval = .mean")
   expect_match(hint(predict(fit, summary = FALSE)), "posterior_epred")
+  # only arguments that the function has
+  expect_no_match(hint(coef(fit <- gibbs_gmm(
+    faithful, 2, draws = 10, burnin = 0, chains = 1, seed = 1, family = 1
+  ))), "link")
 })

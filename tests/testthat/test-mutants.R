@@ -2,13 +2,7 @@
 # twin on the same random numbers has none of the mistakes of the wrong
 # samplers, each of which differs from it within a few sweeps.
 
-cases_once <- local({
-  made <- NULL
-  function() {
-    if (is.null(made)) made <<- joint_cases_of_all()
-    made
-  }
-})
+cases_once <- once(joint_cases_of_all)
 
 test_that("every core is its slow twin", {
   skip_long()

@@ -13,15 +13,7 @@ expect_refused <- function(code) {
   expect_error(code, class = "gibbsite_error_argument")
 }
 
-grouped_fits <- local({
-  made <- NULL
-  function() {
-    if (is.null(made)) made <<- make_grouped_fits()
-    made
-  }
-})
-
-make_grouped_fits <- function() {
+grouped_fits <- once(function() {
   list(
     normal = quick(gibbs_hlm, mpg ~ wt + (1 | cyl), cars),
     slopes = quick(gibbs_hlm, mpg ~ wt + (wt | cyl), cars),
@@ -31,7 +23,7 @@ make_grouped_fits <- function() {
       link = "probit"
     )
   )
-}
+})
 
 test_that("each kind of fit has the class of all regressions", {
   skip_long()
