@@ -86,7 +86,7 @@ test_that("a range changes predictions and not the posterior", {
 
 test_that("all predictions are of the clipped rating", {
   skip_unless_extended()
-  n <- fast_or(20, 40)
+  n <- 40
   made <- rounded()
   fit <- short_fit(made, range = c(1, 5))
   pairs <- new_pairs(made)

@@ -685,7 +685,7 @@ test_that("lecturers' ratings are predicted better than by their means", {
   back <- withr::with_seed(1, sample(nrow(some), nrow(some) %/% 10))
   fit <- quiet(gibbs_bmf(y ~ s + d, rank = 3, data = some[-back, ],
     biases = TRUE, predict_at = some[back, c("s", "d", "y")],
-    draws = fast_or(200, 400), burnin = 200, chains = 2, seed = 1,
+    draws = 400, burnin = 200, chains = 2, seed = 1,
     progress = FALSE
   ))
   scores <- held_out(fit)

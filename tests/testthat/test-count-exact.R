@@ -221,7 +221,7 @@ test_that("one sweep leaves the joint distribution invariant", {
   skip_unless_extended()
   withr::local_seed(12)
   expect_kept_by_sweep(
-    count_joint_cases(), count_quantities, fast_or(250, 5000)
+    count_joint_cases(), count_quantities, 5000
   )
 })
 

@@ -74,9 +74,9 @@ test_that("sweeps are those of a loop in R on the same random numbers", {
   drawn <- everything[c("n", "flag", "x", "a")]
   start <- everything_start[names(drawn)]
   for (scan in c("systematic", "random")) {
-    fit <- sampled(drawn, start, draws = 70, burnin = 0, scan = scan)
+    fit <- sampled(drawn, start, draws = 200, burnin = 0, scan = scan)
     expect_identical(
-      unname(matrices(fit)[[1]]), unname(twin(drawn, start, 70, scan))
+      unname(matrices(fit)[[1]]), unname(twin(drawn, start, 200, scan))
     )
   }
 })
@@ -326,7 +326,7 @@ regression_means <- function() {
 
 test_that("linear regression has the means that quadrature gives", {
   skip_unless_extended()
-  n <- fast_or(1500, 5000)
+  n <- 5000
   fit <- sampled(regression$conditionals, regression$init, draws = n,
                  burnin = 100, chains = 4, x = regression$x, y = regression$y)
   draws <- lapply(matrices(fit), function(m) cbind(m, m[, 1:3]^2))
@@ -341,7 +341,7 @@ test_that("linear regression has the means that quadrature gives", {
 # means moved: against the sum over all allocations of six observations.
 test_that("a mixture with a moved block has its exact posterior", {
   skip_unless_extended()
-  n <- fast_or(1500, 4000)
+  n <- 4000
   y <- c(-1.2, -0.7, 0.1, 0.9, 1.6, 2.4)
   conditionals <- list(
     mu = mh_step(function(state) {

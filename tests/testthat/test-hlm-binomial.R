@@ -9,7 +9,7 @@ test_that("default calls converge, and the posterior is near glmer's", {
   found <- new.env()
   utils::data("cbpp", package = "lme4", envir = found)
   formula <- cbind(incidence, size - incidence) ~ period + (1 | herd)
-  for (seed in if (is_extended()) 1:10 else 1) {
+  for (seed in 1:10) {
     fit <- gibbs_logistic(formula, found$cbpp, seed = seed, progress = FALSE)
     expect_true(converged(fit))
   }

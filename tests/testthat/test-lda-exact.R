@@ -84,7 +84,7 @@ for (method in lda_test_methods) {
       model <- twin_model(case, method)
       withr::local_seed(72)
       state <- model_start(model, NULL)
-      for (sweep in seq_len(fast_or(2, 12))) {
+      for (sweep in seq_len(fast_or(3, 12))) {
         seed <- .Random.seed
         twin <- twin_sweep(model, state)
         after <- .Random.seed
@@ -235,9 +235,7 @@ run_with <- function(model, cuts, thin = 1, threads = 1, burnin = 5) {
 test_that("threads, segments and thinning never show", {
   skip_unless_extended()
   for (method in lda_test_methods) {
-    for (case in fast_or(
-      c("lists", "wide"), c("lists", "both", "seeded", "wide")
-    )) {
+    for (case in c("lists", "both", "seeded", "wide")) {
       model <- twin_model(case, method)
       whole <- run_with(model, 20)
       if (is_extended()) {
@@ -257,8 +255,8 @@ test_that("threads never show in a larger corpus", {
   withr::local_seed(75)
   for (method in lda_test_methods) {
     model <- tiny_lda(
-      rep(c(20, 200), fast_or(60, 200)), 500, 24, uniform_prior(0, 10), gamma_prior(1, 10),
-      method, probability = 1 / seq_len(500)
+      rep(c(20, 200), fast_or(60, 200)), 500, 24, uniform_prior(0, 10),
+      gamma_prior(1, 10), method, probability = 1 / seq_len(500)
     )
     whole <- run_with(model, 6, burnin = 3)
     expect_identical(run_with(model, c(2, 4), threads = 2, burnin = 3), whole)

@@ -302,7 +302,7 @@ test_that("no documents have no rows of answers", {
 test_that("held-out perplexity is near that of the truth", {
   skip_unless_extended()
   set.seed(12)
-  n <- fast_or(60, 200)
+  n <- 200
   new <- sim_lda(n, 3, 30, 60, alpha = 0.2)
   # documents of the same topics
   words <- lapply(seq_len(n), function(d) {

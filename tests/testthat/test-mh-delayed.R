@@ -161,12 +161,11 @@ used_by <- function(ahead, proposal) {
 
 test_that("steps are those of the twin", {
   skip_long()
-  n <- fast_or(40, 60)
+  n <- 60
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- delayed_cases(target$gradient)
-    # on the working scale the steps are the same
-    for (name in if (bounded) fast_or(1, names(cases)) else names(cases)) {
+    for (name in names(cases)) {
       withr::local_seed(3)
       case <- cases[[name]]
       model <- bare_mh(
@@ -313,8 +312,8 @@ test_that("the flows of second tries balance at given points", {
 
 test_that("one step leaves exact draws exact", {
   skip_unless_extended()
-  n <- fast_or(400, 1e5)
-  for (bounded in c(FALSE, if (is_extended()) TRUE)) {
+  n <- 1e5
+  for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)
     cases <- c(
       lapply(delayed_cases(target$gradient), `[[`, 1), list(
@@ -417,7 +416,7 @@ test_that("moments are right, with adaptation and with an estimated density", {
   skip_unless_extended()
   target <- banana_target()
   fit <- short_mh(target$log_density, target$init, delayed_rejection(),
-    draws = fast_or(1000, 3000), burnin = 1500, thin = 2, chains = 4,
+    draws = 3000, burnin = 1500, thin = 2, chains = 4,
     seed = 2
   )
   expect_lt(max(abs(z_of_target(fit, target))), 4)
@@ -425,7 +424,7 @@ test_that("moments are right, with adaptation and with an estimated density", {
   noisy <- function(x) {
     stats::dnorm(x, 1, 0.5, log = TRUE) + stats::rnorm(1, -0.32, 0.8)
   }
-  n <- fast_or(3000, 8000)
+  n <- 8000
   fit <- short_mh(noisy, 1, delayed_rejection(random_walk(2), 0.3),
     draws = n, burnin = 200, chains = 4
   )
@@ -536,7 +535,7 @@ test_that("a checkpoint is resumed, and chains may be thinned", {
 
 test_that("an interrupt inside a sweep loses at most a segment", {
   skip_unless_extended()
-  for (at in fast_or(200, c(200, 900))) {
+  for (at in c(200, 900)) {
     expect_interrupt_harmless(bowl, at, function(density) {
       short_mh(density, c(0.5, 1), delayed_rejection(), draws = 300,
         burnin = 100, inits = list(1:2, 3:4)

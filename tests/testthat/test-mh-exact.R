@@ -336,7 +336,7 @@ test_that("many sweeps over blocks leave exact draws of a funnel exact", {
   target <- funnel_target()
   for (kind in names(kinds_of_proposal(target$gradient, 1))) {
     case <- case_of(target$gradient, c("langevin", kind), list(2, c(3, 1)))
-    expect_invariant(target, case, fast_or(60, 400), 100, seed = 9)
+    expect_invariant(target, case, 400, 100, seed = 9)
   }
 })
 
@@ -447,7 +447,7 @@ eight_schools <- function(p) {
 test_that("eight schools agree with the reference, from density and start", {
   skip_unless_extended()
   init <- c(mu = 0, log_tau = 0, setNames(rep(0, 8), paste0("eta[", 1:8, "]")))
-  n <- fast_or(2500, 4000)
+  n <- 4000
   fit <- quietly(mh_sample(eight_schools, init,
     draws = n, seed = 5, progress = FALSE
   ))
@@ -485,7 +485,7 @@ test_that("density and start suffice, or the warning's advice does", {
     list(logistic, rep(0, 8)), list(normal, seq(-2, 2, length.out = 20)),
     list(eight_schools, rep(0, 10))
   )
-  for (case in cases[fast_or(c(1, 3), 1:3)]) {
+  for (case in cases[1:3]) {
     advice <- NULL
     fit <- withCallingHandlers(
       mh_sample(case[[1]], case[[2]], seed = 1, progress = FALSE),

@@ -22,7 +22,7 @@ test_that("transitions are those of the twin", { # nolint: cyclocomp_linter.
         )
         state <- set$state
         depths <- numeric()
-        for (t in seq_len(fast_or(6, 60))) {
+        for (t in seq_len(fast_or(10, 60))) {
           x <- state$x
           state <- sweep_state(set$model, state)
           r <- state$ahead[2:4]
@@ -321,7 +321,7 @@ test_that("bounds and blocks leave the posterior exact", {
   run <- function(...) {
     short_mh(log_density, c(1, 0.5, -1), ..., gradient = gradient,
       lower = c(0, 0, -Inf), upper = c(Inf, 1, 0), transform = TRUE,
-      draws = fast_or(800, 2000), burnin = 500, chains = 4
+      draws = 2000, burnin = 500, chains = 4
     )
   }
   expected <- c(2.5, 1 / 3, -0.5, 8.75, 1 / 7, 0.5)

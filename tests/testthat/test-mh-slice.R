@@ -17,7 +17,7 @@ test_that("sweeps over coordinates are those of the twin", {
       model$spec$rows <- 1
       state <- state_at(model, target$init)
       grown <- 0
-      for (t in seq_len(fast_or(8, 60))) {
+      for (t in seq_len(fast_or(20, 60))) {
         x <- state$x
         asked <- state$blocks[[1]]$effort[[2]]
         state <- sweep_state(model, state)
@@ -78,7 +78,7 @@ test_that("elliptical sweeps are those of the twin", {
       )
       model$spec$rows <- 1
       state <- state_at(model, target$init)
-      for (t in seq_len(fast_or(8, 60))) {
+      for (t in seq_len(fast_or(20, 60))) {
         x <- state$x
         state <- sweep_state(model, state)
         ahead <- state$ahead
@@ -190,7 +190,7 @@ test_that("bounds leave the posterior exact", {
       stats::dbeta(x[2], 2, 4, log = TRUE) + stats::dexp(-x[3], 2, log = TRUE)
   }
   expected <- c(2.5, 1 / 3, -0.5, 8.75, 1 / 7, 0.5)
-  n <- fast_or(1000, 3000)
+  n <- 3000
   run <- function(proposal, transform, ...) {
     short_mh(log_density, c(1, 0.5, -1), proposal, lower = c(0, 0, -Inf),
       upper = c(Inf, 1, 0), transform = transform, draws = n, burnin = 300,
@@ -316,7 +316,7 @@ test_that("an interrupt inside a sweep loses at most a segment", {
     gibbsite.segment_seconds = 1e-9, gibbsite.on_interrupt = "return"
   )
   for (proposal in list(univariate_slice(), elliptical_slice(c(2, 2)))) {
-    for (at in fast_or(300, c(300, 900))) {
+    for (at in c(300, 900)) {
       count <- 0
       counting <- function(x) {
         count <<- count + 1

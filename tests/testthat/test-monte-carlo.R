@@ -195,7 +195,7 @@ covers <- function(estimate, expected, replications) {
 test_that("intervals cover the expectation", {
   skip_unless_extended()
   set.seed(4)
-  replications <- fast_or(100, 1000)
+  replications <- 1000
   shifted <- function() {
     sample_importance(1000, function(x) -x^2 / 2, independence(0.3, 1.5))
   }

@@ -9,7 +9,7 @@ test_that("default calls converge, and the posterior is near polr()'s", {
     Sat ~ Infl + Type + Cont, MASS::housing, weights = Freq, Hess = TRUE,
     method = "probit"
   )
-  for (seed in if (is_extended()) 1:10 else 1) {
+  for (seed in 1:10) {
     fit <- gibbs_ordinal(
       Sat ~ Infl + Type + Cont, MASS::housing, weights = Freq, seed = seed,
       progress = FALSE

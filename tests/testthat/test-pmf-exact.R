@@ -15,7 +15,7 @@ mixed_counts <- function() {
 }
 
 test_that("a sweep is that of the twin, for one by one and large counts", {
-  for (rank in fast_or(2, c(1, 2, 5))) {
+  for (rank in c(1, 2, 5)) {
     for (prior in list(pmf_prior(), pmf_prior(2, 0.5, Inf, 3, 0.5, 2))) {
       model <- suppressMessages(
         suppressWarnings(pmf_of(mixed_counts(), rank, prior))
@@ -73,7 +73,7 @@ test_that("binomial parts of a count have the binomial distribution", {
   skip_unless_extended()
   # the twin is the core: so its own counts stand for those of the core
   skip_long()
-  n <- fast_or(2000, 20000)
+  n <- 20000
   drawn <- vapply(seq_len(n), function(i) {
     twin_binomial(philox_stream(c(7, 11), i), 60, 0.3)
   }, 0)

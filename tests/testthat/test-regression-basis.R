@@ -210,7 +210,7 @@ test_that("moments of draws from a prior are those of centred variables", {
     short(gibbs_count, count ~ x * z, d),
     short(gibbs_ordinal, size ~ x * z + (1 | g), d)
   )
-  n <- fast_or(400, 1000)
+  n <- 1000
   for (fit in models) {
     model <- attr(fit, "model")
     p <- length(model$prior$slope_variance)

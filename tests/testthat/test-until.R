@@ -137,8 +137,8 @@ interrupt_everywhere <- function(kept, by) {
 
 test_that("a run interrupted at any place goes on to the same bits", {
   skip_unless_extended()
-  expect_null(part_of(interrupt_everywhere(4000, fast_or(12, 3)), "stride"))
-  expect_gt(part_of(interrupt_everywhere(8, fast_or(17, 5)), "stride"), 2)
+  expect_null(part_of(interrupt_everywhere(4000, 3), "stride"))
+  expect_gt(part_of(interrupt_everywhere(8, 5), "stride"), 2)
 })
 
 test_that("averages that began after the draws shown are known to be later", {
@@ -357,10 +357,10 @@ test_that("a run under a rule keeps each 2nd, 4th, ... draw", {
 test_that("pieces of a run under a rule keep the draws of one run", {
   skip_unless_extended()
   few_kept()
-  for (thin in fast_or(2, 1:2)) {
+  for (thin in 1:2) {
     whole <- long_run(burnin = "fixed", thin = thin)
     expect_identical(part_of(whole, "stride"), 8)
-    for (first in fast_or(90, c(30, 90, 170))) {
+    for (first in c(30, 90, 170)) {
       rest <- longer(
         long_run(first, burnin = "fixed", thin = thin), 250 - first,
         stop_when = long_rule(NULL, burnin = "fixed")
