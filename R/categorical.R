@@ -39,10 +39,11 @@
 #' other categories of exp(eta_il))}. This is the sampler of [gibbs_logistic()]
 #' with groups: with Polya-Gamma variables (Polson, Scott and Windle 2013), or
 #' with the proposals of [gibbs_count()] where rows have five observations or
-#' more on average. With more than two categories a further step moves the fixed
-#' effects of all of them together, which are correlated where the first
-#' category is rare. The draws have no error but the Monte Carlo error. The time
-#' of a sweep is proportional to the number of rows times \eqn{K - 1}.
+#' more on average. With more than two categories further steps move the fixed
+#' effects of all of them together, and the deviations of each group (Liu and
+#' Sabatti 2000): they are correlated where the first category is rare. The
+#' draws have no error but the Monte Carlo error. The time of a sweep is
+#' proportional to the number of rows times \eqn{K - 1}.
 #'
 #' @section Weights:
 #' A weight is the number of observations that a row stands for, as in a table
@@ -98,6 +99,10 @@
 #' Holmes CC, Held L (2006). Bayesian auxiliary variable models for binary and
 #' multinomial regression. *Bayesian Analysis* 1, 145-168.
 #' \doi{10.1214/06-BA105}
+#'
+#' Liu JS, Sabatti C (2000). Generalised Gibbs sampler and multigrid Monte Carlo
+#' for Bayesian computation. *Biometrika* 87, 353-369.
+#' \doi{10.1093/biomet/87.2.353}
 #'
 #' Polson NG, Scott JG, Windle J (2013). Bayesian inference for logistic models
 #' using Polya-Gamma latent variables. *Journal of the American Statistical

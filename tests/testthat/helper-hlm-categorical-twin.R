@@ -1,7 +1,7 @@
 # A slow twin of gibbs_categorical(): for each category the sweep of a logistic
 # regression with the others in its offset, by the functions of
 # helper-hlm-binomial-twin.R and helper-hlm-twin.R, then the shift of all
-# coefficients.
+# coefficients and that of each group's deviations.
 #
 # `wrong` names a mistake to be made:
 #   others_left   the other categories are left out of the offset
@@ -9,6 +9,8 @@
 #   kept          the linear predictors of the last sweep stay
 #   flat          the shift leaves out the prior of the coefficients
 #   sign          the shift is added
+#   loose         that of a deviation has a tenth of the prior
+#   one           it leaves out the last category
 
 twin_categorical_sweeps <- function(model, state, n, wrong = "") {
   sweep_rows(twin_categorical_sweep, model, state, n, wrong)
@@ -52,6 +54,7 @@ twin_categorical_sweep <- function(model, state, wrong) {
       eta[, k] <- twin_category_eta(views[[k]]$model, own[[k]])
     }
   }
+  if (length(own) > 1) own <- twin_common(model, views, own, wrong)
   list(
     row = twin_category_row(model, views, own),
     state = list(
@@ -59,6 +62,58 @@ twin_categorical_sweep <- function(model, state, wrong) {
       b = unlist(lapply(own, `[[`, "b")), u = unlist(lapply(own, `[[`, "u"))
     )
   )
+}
+
+# What a group's deviations have in common goes over to the first category, a
+# term at a time: u - d in all categories.
+twin_common <- function(model, views, own, wrong) {
+  parts <- lapply(views, `[[`, "model")
+  rows <- twin_category_rows(parts[[1]])
+  response <- model$data$parts[[1]]$response
+  counts <- vapply(model$data$parts, function(part) {
+    part$response$success
+  }, numeric(length(response$total)))
+  log_lik <- function(own) {
+    eta <- cbind(0, vapply(seq_along(own), function(k) {
+      twin_category_eta(parts[[k]], own[[k]])
+    }, numeric(nrow(counts))))
+    p <- eta - log(rowSums(exp(eta)))
+    sum(cbind(response$total - rowSums(counts), counts) * p)
+  }
+  changed <- function(own, at, d) {
+    lapply(own, function(part) {
+      part$u[[at]] <- part$u[[at]] - d
+      part
+    })
+  }
+  q <- vapply(rows$bars, `[[`, 0, "q")
+  for (f in seq_along(rows$bars)) {
+    places <- gibbsite:::model_places(parts[[1]])[[f]]
+    precisions <- lapply(own, function(part) {
+      l <- split(part$factor, rep(seq_along(q), q^2))[[f]]
+      solve(tcrossprod(matrix(l, q[[f]])))
+    })
+    log_prior <- function(own) {
+      sum(vapply(seq_along(own), function(k) {
+        u <- matrix(own[[k]]$u[places], q[[f]])
+        if (wrong == "one" && k == length(own)) 0 else
+          -sum(u * (precisions[[k]] %*% u)) / 2
+      }, 0))
+    }
+    for (at in seq_along(places)) {
+      t <- (at - 1) %% q[[f]] + 1
+      unit <- 1 / sqrt(sum(vapply(precisions, function(inverse) {
+        inverse[t, t]
+      }, 0)))
+      d <- unit * log(twin_slice(function(s) {
+        then <- changed(own, places[[at]], unit * log(s))
+        log_lik(then) - log(s) +
+          log_prior(then) / if (wrong == "loose") 10 else 1
+      }, 1))
+      own <- changed(own, places[[at]], d)
+    }
+  }
+  own
 }
 
 # The rows of a category's model: list(x, z, group, o).

@@ -52,7 +52,9 @@ for (name in names(category_cases)) {
 
 test_that("the twin's mistakes are found", {
   model <- category_cases$intercepts()
-  for (wrong in c("others_left", "reference", "kept", "flat", "sign")) {
+  for (wrong in c(
+    "others_left", "reference", "kept", "flat", "sign", "loose", "one"
+  )) {
     both <- category_draws_of_both(model, wrong, 3)
     expect_gt(max(abs(both$core - both$twin)), 1e-3, label = wrong)
   }

@@ -8,15 +8,17 @@
 #include "numeric/polya_gamma.h"
 #include "numeric/positive_normal.h"
 
-/* log P(s | eta), the binomial coefficients left out */
+/* The binomial coefficients are left out below, too. */
+double hlm_logit_log_row(const hlm_binomial *r, size_t i, double eta) {
+  const double s = r->success[i], f = r->total[i] - s;
+  return (eta > 0.0 ? -f * eta : s * eta) -
+         r->total[i] * log_cdf_logistic(fabs(eta));
+}
+
 static double logit_log_lik(const void *response, const double *eta, size_t n) {
-  const hlm_binomial *r = response;
   double sum = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const double s = r->success[i], f = r->total[i] - s;
-    sum += (eta[i] > 0.0 ? -f * eta[i] : s * eta[i]) -
-           r->total[i] * log_cdf_logistic(fabs(eta[i]));
-  }
+  for (size_t i = 0; i < n; i++)
+    sum += hlm_logit_log_row(response, i, eta[i]);
   return sum;
 }
 

@@ -7,10 +7,13 @@
 
 #include "hlm/hlm_binomial.h"
 #include "numeric/arena.h"
+#include "numeric/linalg.h"
+#include "run/slice.h"
 
 static void carve(hlm_categories *m, arena *work) {
   m->eta = arena_doubles(work, (double)m->n * (double)m->parts);
   m->rest = arena_doubles(work, (double)m->n);
+  m->reference = arena_doubles(work, (double)m->n);
 }
 
 size_t hlm_categories_work_size(size_t parts, size_t n) {
@@ -29,6 +32,17 @@ static void keep_predictor(hlm_categories *m, size_t k) {
   part->data.offset = m->rest;
 }
 
+static const hlm_binomial *response_of(const hlm_categories *m, size_t k) {
+  return m->part[k].data.response;
+}
+
+static void count_reference(hlm_categories *m) {
+  memcpy(m->reference, response_of(m, 0)->total, m->n * sizeof *m->reference);
+  for (size_t k = 0; k < m->parts; k++)
+    for (size_t i = 0; i < m->n; i++)
+      m->reference[i] -= response_of(m, k)->success[i];
+}
+
 void hlm_categories_open(hlm_categories *m, hlm_latent *part, size_t parts,
                          hlm_latent *shift, hlm_count *proposals, void *work) {
   m->part = part;
@@ -41,6 +55,7 @@ void hlm_categories_open(hlm_categories *m, hlm_latent *part, size_t parts,
   carve(m, &over);
   for (size_t k = 0; k < parts; k++)
     keep_predictor(m, k);
+  count_reference(m);
   if (shift != NULL)
     shift->data.offset = m->rest;
   const size_t drawn = parts + (shift != NULL);
@@ -113,6 +128,77 @@ static status draw_shift(hlm_categories *m, const scan_control *control) {
   return outcome;
 }
 
+/* The d of term t of group j of bar f, in units of its prior's standard deviation. */
+typedef struct {
+  const hlm_categories *model;
+  hlm_binomial first;
+  size_t f, j, t;
+  double slope, bend; /* of the prior */
+  double unit;
+} common_deviation;
+
+static double log_of_common(const void *target, double x) {
+  const common_deviation *move = target;
+  const hlm_categories *m = move->model;
+  const hlm_rows *rows = m->part->data.rows + move->f;
+  const size_t q = m->part->data.bar[move->f].q;
+  const double d = move->unit * x;
+  double sum = d * (move->slope - 0.5 * d * move->bend);
+  for (int at = rows->first[move->j]; at < rows->first[move->j + 1]; at++) {
+    const size_t i = (size_t)rows->row[at];
+    sum += hlm_logit_log_row(&move->first, i,
+                             m->rest[i] + d * rows->z[move->t + q * i]);
+  }
+  return sum;
+}
+
+static void weigh_common(common_deviation *move) {
+  const hlm_categories *m = move->model;
+  const size_t q = m->part->data.bar[move->f].q;
+  move->slope = move->bend = 0.0;
+  for (size_t k = 0; k < m->parts; k++) {
+    const hlm_model *bar = m->part[k].bar + move->f;
+    const double *row = bar->inverse + q * move->t;
+    move->slope += linalg_inner(row, bar->state.u + q * move->j, q);
+    move->bend += row[move->t];
+  }
+  move->unit = 1.0 / sqrt(move->bend);
+}
+
+static void move_common(hlm_categories *m, common_deviation *move) {
+  const hlm_rows *rows = m->part->data.rows + move->f;
+  const size_t q = m->part->data.bar[move->f].q;
+  weigh_common(move);
+  const double d = move->unit * slice_step(log_of_common, move, 0.0);
+  for (size_t k = 0; k < m->parts; k++)
+    m->part[k].bar[move->f].state.u[move->t + q * move->j] -= d;
+  for (int at = rows->first[move->j]; at < rows->first[move->j + 1]; at++) {
+    const size_t i = (size_t)rows->row[at];
+    m->rest[i] += d * rows->z[move->t + q * i];
+  }
+}
+
+/* d | u of all groups, and u - d */
+static void draw_common(hlm_categories *m) {
+  const hlm_latent_data *data = &m->part->data;
+  for (size_t i = 0; i < m->n; i++)
+    m->rest[i] = -log_sum(m, i, 0);
+  for (size_t f = 0; f < data->bars; f++) {
+    const size_t q = data->bar[f].q;
+    for (size_t k = 0; k < m->parts; k++) {
+      hlm_model *bar = m->part[k].bar + f;
+      linalg_inverse_from_cholesky(bar->state.factor, q, bar->inverse);
+    }
+    common_deviation move = {
+      m, {m->reference, response_of(m, 0)->total}, f, 0, 0, 0.0, 0.0, 0.0};
+    for (; move.j < data->bar[f].groups; move.j++)
+      for (move.t = 0; move.t < q; move.t++)
+        move_common(m, &move);
+  }
+  for (size_t k = 0; k < m->parts; k++)
+    keep_predictor(m, k);
+}
+
 status hlm_categories_sweep(void *model, const scan_control *control) {
   hlm_categories *m = model;
   status outcome = STATUS_OK;
@@ -122,8 +208,11 @@ status hlm_categories_sweep(void *model, const scan_control *control) {
     outcome = sweep_part(m, k, control);
     keep_predictor(m, k);
   }
-  return outcome == STATUS_OK && m->shift != NULL ? draw_shift(m, control)
-                                                  : outcome;
+  if (outcome == STATUS_OK && m->shift != NULL)
+    outcome = draw_shift(m, control);
+  if (outcome == STATUS_OK && m->parts > 1 && m->part->data.bar->q > 0)
+    draw_common(m);
+  return outcome;
 }
 
 size_t hlm_categories_columns(const hlm_categories *m) {
@@ -133,15 +222,10 @@ size_t hlm_categories_columns(const hlm_categories *m) {
 static double log_likelihood(const hlm_categories *m) {
   double sum = m->part->data.constant;
   for (size_t i = 0; i < m->n; i++) {
-    const hlm_binomial *first = m->part->data.response;
     const double log_total = log_sum(m, i, m->parts + 1);
-    double reference = first->total[i];
-    for (size_t k = 0; k < m->parts; k++) {
-      const hlm_binomial *own = m->part[k].data.response;
-      sum += own->success[i] * (m->eta[i + m->n * k] - log_total);
-      reference -= own->success[i];
-    }
-    sum -= reference * log_total;
+    for (size_t k = 0; k < m->parts; k++)
+      sum += response_of(m, k)->success[i] * (m->eta[i + m->n * k] - log_total);
+    sum -= m->reference[i] * log_total;
   }
   return sum;
 }

@@ -11,13 +11,16 @@
  * F the logistic distribution function (Holmes & Held 2006, doi:10.1214/06-BA105;
  * Polson, Scott & Windle 2013, doi:10.1080/01621459.2013.829001).  A sweep:
  *   for each category k = 2, ..., K:  a sweep of its model, with o_i - c_ik for o_i
- *   b_k -> b_k - d for all k   with K > 2 categories
- * The last is the same for the first category, whose eta becomes x_i'd against the
- * others as they are: with b_k ~ N(m_k, P_k^-1) the conditional of d is that of a
- * logistic regression with the prior N(P^-1 sum_k P_k (b_k - m_k), P^-1), P = sum_k P_k
- * (moves along a group: Liu & Sabatti 2000, doi:10.1093/biomet/87.2.353).  It moves
- * what all coefficients have in common, which is slow otherwise where the first
- * category is rare or apart from the others.
+ *   with K > 2 categories
+ *     b_k -> b_k - d for all k
+ *     for each bar f, group j and term t:  u_fkjt -> u_fkjt - d for all k
+ * The last two are the same for the first category, whose eta becomes x_i'd, or z_ftd in
+ * group j, against the others as they are: with b_k ~ N(m_k, P_k^-1) the conditional of
+ * d is that of a logistic regression with the prior N(P^-1 sum_k P_k (b_k - m_k), P^-1),
+ * P = sum_k P_k, and that of the d of a group has the prior of sum_k u_fkj'Q_k u_fkj,
+ * Q_k = Sigma_fk^-1; a slice step (moves along a group: Liu & Sabatti 2000,
+ * doi:10.1093/biomet/87.2.353).  They move what all categories have in common, which is
+ * slow otherwise where the first category is rare or apart from the others.
  *
  * With proposals the effects of a category are drawn by hlm_count.h instead, where rows
  * have many trials.
@@ -36,13 +39,13 @@
 /* part: K - 1 with logit responses (hlm_binomial.h); shift: of d, with the responses s_i1
  * and without groups, or NULL; proposals: K of the same states, the last of shift if
  * there is one, or NULL; offset: n, o, or NULL for none; eta: n x (K - 1); rest:
- * n, the offset of the category that is drawn. */
+ * n, the offset of the category that is drawn; reference: n, s_i1. */
 typedef struct {
   size_t parts, n;
   hlm_latent *part, *shift;
   hlm_count *proposals;
   const double *offset;
-  double *eta, *rest;
+  double *eta, *rest, *reference;
 } hlm_categories;
 
 size_t hlm_categories_work_size(size_t parts, size_t n);
