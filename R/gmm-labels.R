@@ -34,13 +34,16 @@ is_exchangeable <- function(model) length(unique(model$prior$alpha)) == 1L
 # draws of that chain agree better by more than 0.05.
 gmm_pivot <- function(model) {
   some <- model_of_some(model)
-  pivot <- pivot_of_state(model, highest_mode(some))
-  pilot <- pilot_states(some)
-  if (length(pilot$states) == 0L) {
+  pivot <- pivot_of(gmm_parameters(model, highest_mode(some)))
+  pilot <- pilot_draws(some)
+  if (nrow(pilot) == 0L) {
     return(pivot)
   }
-  blocks <- gmm_blocks(model, pilot$draws)
-  others <- lapply(pilot$states, pivot_of_state, model = model)
+  blocks <- gmm_blocks(model, pilot)
+  others <- lapply(seq_len(nrow(pilot)), function(s) {
+    one <- gmm_blocks(model, pilot[s, , drop = FALSE])
+    pivot_of(parameters_of_blocks(one))
+  })
   agreement <- vapply(c(list(pivot), others), function(one) {
     mean(pivot_agreement(one, blocks))
   }, 0)
@@ -53,8 +56,7 @@ gmm_pivot <- function(model) {
 # the number of the component to which each belongs, 1 for the largest. The
 # points of a component are its mean and one standard deviation from it along at
 # most four principal axes.
-pivot_of_state <- function(model, state) {
-  p <- gmm_parameters(model, state)
+pivot_of <- function(p) {
   d <- ncol(p$mu)
   rank <- order(-p$pi)
   points <- lapply(rank, function(c) {
@@ -111,25 +113,16 @@ swapped_components_line <- function(model, fit) {
   }
 }
 
-# Every fifth state of a chain after 200 sweeps, with its draw: list(states,
-# draws), empty if a sweep fails.
-pilot_states <- function(model) {
-  control <- list(burnin = 0, thin = 1, threads = 1)
-  sweep <- function(state, n) {
-    interrupt_or(model_sweeps(model, state, n, control))
-  }
+# Every fifth draw of a chain after 200 sweeps; none if a sweep fails.
+pilot_draws <- function(model) {
+  control <- list(burnin = 0, thin = 5, threads = 1)
   tryCatch(
     {
-      runs <- Reduce(
-        function(run, i) sweep(run$state, 5), seq_len(30L),
-        sweep(one_start(model, NULL), 200), accumulate = TRUE
-      )[-1L]
-      list(
-        states = lapply(runs, `[[`, "state"),
-        draws = do.call(rbind, lapply(runs, function(run) run$draws[5L, ]))
-      )
+      start <- one_start(model, NULL)
+      run <- interrupt_or(model_sweeps(model, start, 350, control))
+      run$draws[-seq_len(40L), , drop = FALSE]
     },
-    error = function(cnd) list()
+    error = function(cnd) matrix(0, 0L, 0L)
   )
 }
 
