@@ -88,12 +88,26 @@ digest <- function(results) {
   )
 }
 
-run_file <- function(name) {
+# testthat prepares its output before each comparison, though nothing is shown.
+testthat::MultiReporter$set("public", "local_user_output", function(...) NULL)
+
+# The helpers are read once for all files of a process: what once() has made for
+# one is there for the next, and functions are compiled once.
+read_helpers <- function() {
+  library(testthat)
+  library(gibbsite)
+  helpers <- test_env("gibbsite")
+  source_test_helpers(folder, helpers)
+  helpers
+}
+
+run_file <- function(name, helpers) {
   began <- proc.time()[["elapsed"]]
   found <- tryCatch(
     digest(testthat::test_dir(
       folder, package = "gibbsite", load_package = "installed",
       filter = paste0("^", name, "$"), reporter = time_limit$new(),
+      env = helpers, load_helpers = FALSE,
       stop_on_failure = FALSE
     )),
     error = function(condition) {
@@ -120,11 +134,12 @@ queue <- sub("^test-(.*)[.]R$", "\\1", dir(folder, "^test-.*[.]R$"))
 # A process that runs tests claims the next file by making its directory, which
 # only one process can; what it found is there when the process takes another.
 work_from <- function(desk) {
+  helpers <- read_helpers()
   for (name in readLines(file.path(desk, "queue"))) {
     own <- file.path(desk, name)
     if (dir.create(own, showWarnings = FALSE)) {
       writeLines(as.character(Sys.getpid()), file.path(own, "process"))
-      saveRDS(run_file(name), file.path(own, "writing"))
+      saveRDS(run_file(name, helpers), file.path(own, "writing"))
       file.rename(file.path(own, "writing"), file.path(own, "found"))
     }
   }
@@ -220,7 +235,8 @@ run_by_workers <- function() {
 if (processes > 1L) {
   run_by_workers()
 } else {
-  for (name in queue) report(name, run_file(name))
+  helpers <- read_helpers()
+  for (name in queue) report(name, run_file(name, helpers))
 }
 
 # ---- What was found ----------------------------------------------------------

@@ -28,6 +28,26 @@ test_that("class, call and message of a condition are written down", {
   expect_identical(lines, c("list(1,", "  2", ")"))
 })
 
+test_that("the words of an error are those that cli gives a user", {
+  f <- function() {
+    abort_argument(c(
+      "No {.arg x}, {.code a - b} or {.val {c(1, 2)}}; {1:3} {{}}.",
+      x = "Not {.cls {c('a', 'b')}}.", i = "Give {.val {letters[1:3]}}.",
+      "!" = "So.", "*" = "One.", ">" = "Two.", " " = "Three.",
+      "Four  on
+        two lines.",
+      i = strrep("A long line.", 20)
+    ))
+  }
+  error <- rlang::catch_cnd(f(), "error")
+  by_cli <- getS3method(
+    "conditionMessage", "rlang_error", envir = asNamespace("rlang")
+  )
+  expect_identical(conditionMessage(error), by_cli(error))
+  caused <- rlang::catch_cnd(abort_state("This.", parent = error), "error")
+  expect_identical(conditionMessage(caused), by_cli(caused))
+})
+
 test_that("a call without its condition fails", {
   outcome <- function(code) {
     withr::local_envvar(NOT_CRAN = "false")
