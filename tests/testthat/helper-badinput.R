@@ -634,6 +634,7 @@ hostile_targets <- function(o) {
       !table[, 3L] %in% absent |
       table[, 1L] %in% c("laplace_logistic", "gibbs_gmm")
   )
+  packages <- packages_of_generics()
   methods <- lapply(rows, function(i) {
     generic <- table[i, 1L]
     name <- paste0(generic, ".", table[i, 2L])
@@ -644,7 +645,8 @@ hostile_targets <- function(o) {
       base <- stats::setNames(list(o[[table[i, 2L]]]), first)
     }
     list(
-      name = name, f = f, call = public_generic(generic, exports), base = base,
+      name = name, f = f, base = base,
+      call = public_generic(generic, exports, packages),
       object = if (table[i, 2L] %in% c("default", "formula")) "" else first
     )
   })
@@ -661,21 +663,22 @@ hostile_targets <- function(o) {
   targets
 }
 
-public_generic <- function(generic, exports) {
+packages_of_generics <- function() {
+  Filter(function(package) requireNamespace(package, quietly = TRUE), c(
+    "base", "stats", "utils", "graphics", "coda", "loo", "bayesplot", "nlme",
+    "emmeans", "marginaleffects", "performance", "parameters", "posterior",
+    "bayestestR", "projpred", "ggplot2", "rstantools", "lme4"
+  ))
+}
+
+public_generic <- function(generic, exports, packages) {
   if (generic %in% exports) {
     return(getExportedValue("gibbsite", generic))
   }
   # one of the group
   if (generic == "Summary") generic <- "range"
-  packages <- c(
-    "base", "stats", "utils", "graphics", "coda", "loo", "bayesplot", "nlme",
-    "emmeans",
-    "marginaleffects", "performance", "parameters", "posterior", "bayestestR",
-    "projpred", "ggplot2", "rstantools", "lme4"
-  )
   for (package in packages) {
-    if (requireNamespace(package, quietly = TRUE) &&
-          generic %in% getNamespaceExports(package)) {
+    if (generic %in% getNamespaceExports(package)) {
       return(getExportedValue(package, generic))
     }
   }
@@ -707,12 +710,12 @@ hostile_calls <- function(targets) {
       } else {
         values[seq_along(values) %% 3 == times %% 3]
       }
-      calls <- c(calls, lapply(mine, function(value) {
+      calls[[length(calls) + 1L]] <- lapply(mine, function(value) {
         list(target = t, name = target$name, arg = arg, value = value)
-      }))
+      })
     }
   }
-  calls
+  unlist(calls, recursive = FALSE)
 }
 
 # The arguments that are given hostile values; "other" stands for one in `...`.
