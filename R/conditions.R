@@ -40,6 +40,18 @@ warn_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
   )
 }
 
+# The same of words as they stand: a line, and one with a bullet for each of the
+# `rest`. For the end of a quick fit, which cli would slow down.
+warn_plainly <- function(header, rest, class, ..., call = NULL) {
+  width <- getOption("cli.condition_width", getOption("width"))
+  wrapped <- function(words, ...) paste(strwrap(words, ...), collapse = "\n")
+  rest <- vapply(rest, wrapped, "", width - 2, exdent = 2, USE.NAMES = FALSE)
+  rlang::warn(c(wrapped(header, width), as_bullets(rest)), ...,
+    class = condition_classes("warning", class), call = call,
+    use_cli_format = FALSE
+  )
+}
+
 inform_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
   cli::cli_inform(message, ...,
     class = condition_classes("message", class), .envir = envir

@@ -273,10 +273,8 @@ warn_faults <- function(fit) {
   words <- model_faults(fit_part(fit, "model"), fit)
   if (length(words) > 0L) {
     fit_is <- short_call(fit_part(fit, "model"))
-    warn_gibbsite(
-      c("The draws of {.code {fit_is}} may miss a region.",
-        bullets_of("words", words)),
-      class = "region"
+    warn_plainly(
+      paste0("The draws of `", fit_is, "` may miss a region."), words, "region"
     )
   }
   invisible(fit)
@@ -474,11 +472,12 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
   class <- c(if (!is.null(rule)) "cap", "convergence")
   fit_is <- short_call(fit_part(fit, "model"))
   if (all(table$constant)) {
-    warn_gibbsite(
-      c("No quantity moved in any chain of {.code {fit_is}}: convergence cannot
-         be judged.",
-        i = "See {.code summary(fit)} and the data."),
-      class = class, call = call
+    warn_plainly(
+      paste0(
+        "No quantity moved in any chain of `", fit_is, "`: convergence cannot ",
+        "be judged."
+      ),
+      "See `summary(fit)` and the data.", class, call = call
     )
     return(invisible(fit))
   }
@@ -504,17 +503,16 @@ warn_convergence <- function(fit, call = NULL, rule = NULL) {
     )
     count <- attr(table, "draws")
     total <- draws_made(fit)
-    kept <- if (total > count) " ({format_number(count)} kept)"
-    paste0(" after {format_number(total)} draws", kept, ", where {ends}")
+    kept <- if (total > count) paste0(" (", format_number(count), " kept)")
+    paste0(
+      " after ", format_number(total), " draws", kept, ", where ", ends
+    )
   }
-  warn_gibbsite(
-    c(
-      paste0("The chains of {.code {fit_is}} have ", verdict, made,
-             ": {worst}."),
-      bullets_of("cause", cause)
+  warn_plainly(
+    paste0(
+      "The chains of `", fit_is, "` have ", verdict, made, ": ", worst, "."
     ),
-    class = class, call = call, table = table,
-    cause = attr(table, "cause")$kind
+    cause, class, call = call, table = table, cause = attr(table, "cause")$kind
   )
   invisible(fit)
 }
