@@ -415,3 +415,21 @@ test_that("the advice names a page that exists", {
     expect_true(page %in% getNamespaceExports("gibbsite"), label = page)
   }
 })
+
+# 16 effective draws of 600 without the move of what all categories of a group
+# have in common
+test_that("the deviations of groups mix where the first category is rare", {
+  skip_long()
+  data <- withr::with_seed(1, {
+    g <- rep(seq_len(12), 3)
+    eta <- cbind(0, 4 + stats::rnorm(12)[g], 4 + stats::rnorm(12)[g])
+    counts <- t(apply(exp(eta), 1, stats::rmultinom, n = 1, size = 1000))
+    data.frame(a = counts[, 1], b = counts[, 2], c = counts[, 3], g)
+  })
+  fit <- quietly(gibbs_categorical(
+    cbind(a, b, c) ~ (1 | g), data, draws = 300, burnin = 100, chains = 2,
+    seed = 1, progress = FALSE
+  ))
+  deviations <- startsWith(coda::varnames(fit), "u[")
+  expect_gt(min(coda::effectiveSize(fit[, deviations])), 150)
+})
