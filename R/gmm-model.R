@@ -331,27 +331,37 @@ gmm_factor <- function(model, sigma) {
   )
 }
 
+# The lower triangular factors of the covariances: k x d x d, or 1 x d x d if
+# they are shared.
+component_factors <- function(model, state) {
+  k <- model$k
+  d <- length(model$variables)
+  f <- state$factor
+  switch(model$covariance,
+    full = aperm(array(f, c(d, d, k)), c(3L, 1L, 2L)),
+    diagonal = {
+      factors <- array(0, c(k, d, d))
+      places <- cbind(rep(seq_len(k), each = d), seq_len(d), seq_len(d))
+      factors[places] <- f
+      factors
+    },
+    shared = array(f, c(1L, d, d))
+  )
+}
+
 # The parameters of a state in the usual form: pi (k), mu (k x d), Sigma (k x d
 # x d for every form of the covariances), and `sigma` in the form's own shape.
 gmm_parameters <- function(model, state) {
   k <- model$k
   d <- length(model$variables)
-  f <- state$factor
-  square <- function(l) {
-    l <- matrix(l, d, d)
-    l %*% t(l)
-  }
+  factors <- component_factors(model, state)
   full <- array(0, c(k, d, d))
   for (c in seq_len(k)) {
-    full[c, , ] <- switch(model$covariance,
-      full = square(f[(c - 1L) * d * d + seq_len(d * d)]),
-      diagonal = diag(f[(c - 1L) * d + seq_len(d)]^2, d),
-      shared = square(f)
-    )
+    full[c, , ] <- tcrossprod(matrix(factors[min(c, nrow(factors)), , ], d, d))
   }
   sigma <- switch(model$covariance,
     full = full,
-    diagonal = t(matrix(f, d, k))^2,
+    diagonal = t(matrix(state$factor, d, k))^2,
     shared = matrix(full[1L, , ], d, d)
   )
   list(
@@ -581,49 +591,29 @@ completed_data <- function(model, state) {
 # a search has set to 0, at which the density is 0 or infinite, are left out.
 gmm_log_joint <- function(model, state) {
   prior <- model$prior
-  k <- model$k
-  d <- length(model$variables)
-  p <- gmm_parameters(model, state)
+  mu <- t(matrix(state$mu, model$k))
+  d <- nrow(mu)
   x <- completed_data(model, state)
-  normal <- function(x, mean, sigma) {
-    l <- t(chol(sigma))
-    white <- forwardsolve(l, x - mean)
-    -0.5 * colSums(matrix(white, d)^2) - sum(log(diag(l))) - d / 2 * log(2 * pi)
+  factors <- component_factors(model, state)
+  # of all columns of x
+  log_normal <- function(x, mean, l) {
+    -0.5 * sum(forwardsolve(l, x - mean)^2) -
+      ncol(x) * (sum(log(diag(l))) + d / 2 * log(2 * pi))
   }
-  pi <- base::pi
+  log_prior <- function(l, at) {
+    log_inverse_wishart(l, prior$nu0, prior$s0[at, at, drop = FALSE])
+  }
+  used <- state$log_pi > -Inf & prior$alpha != 1
   total <- lgamma(sum(prior$alpha)) - sum(lgamma(prior$alpha)) +
-    sum(ifelse(
-      prior$alpha == 1 | state$log_pi == -Inf, 0,
-      (prior$alpha - 1) * state$log_pi
-    )) +
-    log_covariance_prior(model, p)
-  for (c in seq_len(k)) {
-    sigma <- matrix(p$Sigma[c, , ], d, d)
-    own <- state$z == c
-    total <- total + normal(matrix(p$mu[c, ], d), prior$m0, prior$v0) +
-      if (any(own)) {
-        sum(normal(x[, own, drop = FALSE], p$mu[c, ], sigma)) +
-          sum(own) * state$log_pi[[c]]
-      } else {
-        0
-      }
+    sum(((prior$alpha - 1) * state$log_pi)[used]) +
+    log_normal(mu, prior$m0, t(chol(prior$v0))) +
+    sum(over_variances(factors, model$covariance == "diagonal", log_prior))
+  for (c in unique(state$z)) {
+    own <- x[, state$z == c, drop = FALSE]
+    l <- matrix(factors[min(c, nrow(factors)), , ], d, d)
+    total <- total + log_normal(own, mu[, c], l) + ncol(own) * state$log_pi[[c]]
   }
   total
-}
-
-log_covariance_prior <- function(model, p) {
-  prior <- model$prior
-  d <- length(model$variables)
-  diagonal <- model$covariance == "diagonal"
-  matrices <- if (model$covariance == "shared") 1L else seq_len(model$k)
-  sum(vapply(matrices, function(c) {
-    factor <- t(chol(matrix(p$Sigma[c, , ], d, d)))
-    over_variances(array(factor, c(1L, d, d)), diagonal, function(factor, at) {
-      log_inverse_wishart(
-        factor, prior$nu0, prior$s0[at, at, drop = FALSE]
-      )
-    })
-  }, 0))
 }
 
 # ---- The joint distribution -------------------------------------------------
