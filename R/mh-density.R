@@ -443,7 +443,6 @@ abort_gradient <- function(model, point, j, given, differences, call) {
 #' source <- system.file("examples", "logistic.c", package = "gibbsite")
 #' cat(tail(readLines(source), 24), sep = "\n")
 #'
-#' \donttest{
 #' if (nzchar(Sys.which("make"))) {
 #'   folder <- tempfile("density")
 #'   dir.create(folder)
@@ -464,7 +463,6 @@ abort_gradient <- function(model, point, j, given, differences, call) {
 #'     )
 #'     f(c(0, 0))
 #'   }
-#' }
 #' }
 #' @export
 native_density <- function(package = NULL, symbol = NULL, data = NULL,

@@ -563,7 +563,7 @@ memory_rows <- function(name, memory) {
 #'   ) |> suppressWarnings()
 #' }
 #' fit <- walk(0.8)
-#' for (s in c(1, 5, 20, 40)) {
+#' for (s in c(5, 40)) {
 #'   plot(mh_trace(fit), steps = s)
 #' }
 #'

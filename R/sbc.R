@@ -111,15 +111,13 @@
 #' log_posterior <- function(mu, y) {
 #'   sum(dnorm(y, mu, 1, log = TRUE)) + dnorm(mu, 0, 1, log = TRUE)
 #' }
-#' \donttest{
 #' check <- sbc(
-#'   mh_sample(log_posterior, c(mu = 0), y = c(0, 1), burnin = 200), n = 100,
-#'   draw_prior = function() rnorm(1),
+#'   mh_sample(log_posterior, c(mu = 0), y = c(0, 1), burnin = 200), n = 60,
+#'   draws = 19, draw_prior = function() rnorm(1),
 #'   simulate_data = function(mu) list(y = rnorm(2, mu)),
 #'   seed = 1, progress = FALSE
 #' )
 #' check
-#' }
 #' @export
 sbc <- function(model, n = 400, draws = 99, burnin = NULL, thin = NULL,
                 draw_prior = NULL, simulate_data = NULL, chains = 4,
