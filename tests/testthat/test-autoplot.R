@@ -306,6 +306,7 @@ test_that("logistic regressions and Laplace approximations too", {
 })
 
 test_that("panels of a stack are as high as in plot(), and keys have rows", {
+  skip_long()
   fit <- suppressWarnings(gibbs_lm(
     mpg ~ wt + hp + factor(cyl), mtcars[1:20, ], draws = 50, burnin = 20,
     chains = 1, seed = 1
@@ -325,6 +326,7 @@ test_that("panels of a stack are as high as in plot(), and keys have rows", {
 })
 
 test_that("plot() and autoplot() of results draw the same picture", {
+  skip_long()
   fit <- short_fit(quote(gibbs_lm))(mpg ~ wt + hp, datasets::mtcars)
   other <- quietly(update(fit, seed = 2))
   selected_by <- quietly(gibbs_lm(

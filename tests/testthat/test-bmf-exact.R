@@ -46,6 +46,7 @@ twin_difference <- function(model, state, sweeps) {
 }
 
 test_that("a sweep is that of the twin, draw for draw", {
+  skip_long()
   withr::local_seed(2)
   for (kind in bmf_kinds_tested) {
     for (biases in c(FALSE, TRUE)) {

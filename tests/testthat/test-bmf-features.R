@@ -15,6 +15,7 @@ both <- c("u", "v")
 # ---- the twin ----------------------------------------------------------------
 
 test_that("a sweep with features is that of the twin, draw for draw", {
+  skip_long()
   withr::local_seed(1)
   for (sides in list("u", "v", both)) {
     for (biases in c(FALSE, TRUE)) {

@@ -7,6 +7,7 @@ max_z <- 4.5
 # ---- the sampler -------------------------------------------------------------
 
 test_that("a sweep is that of the twin, draw for draw", {
+  skip_long()
   withr::local_seed(1)
   for (kind in bmf_kinds_tested) {
     for (biases in c(FALSE, TRUE)) {

@@ -149,6 +149,7 @@ test_that("pairs predicted together and one by one are the same to the bit", {
 })
 
 test_that("no pairs have no rows of answers", {
+  skip_long()
   ratings <- small_ratings()
   levels <- transform(ratings, value = pmin(pmax(round(value), 1), 5))
   fits <- list(

@@ -71,6 +71,7 @@ test_that("parts hold all ratings once, side by side", {
 })
 
 test_that("workers give the same fit as one machine, also continued", {
+  skip_long()
   made <- shared_data()
   most <- fast_or(2, 3)
   cl <- small_cluster(most)
@@ -118,6 +119,7 @@ test_that("workers give the same fit as one machine, also continued", {
 })
 
 test_that("a fit of shared ratings answers as that of one machine", {
+  skip_long()
   made <- shared_data()
   fit <- short_bmf(shared_here(made))
   one <- short_bmf(made)
@@ -133,6 +135,7 @@ test_that("a fit of shared ratings answers as that of one machine", {
 })
 
 test_that("workers read files of ratings", {
+  skip_long()
   cl <- small_cluster(2)
   made <- shared_data()
   folder <- withr::local_tempdir()
@@ -210,6 +213,7 @@ test_that("Ctrl-C in a sweep returns the draws so far", {
 })
 
 test_that("an error in one worker names it, and the cluster goes on", {
+  skip_long()
   made <- shared_data()
   cl <- small_cluster(2)
   ratings <- share(cl, made)
@@ -220,6 +224,7 @@ test_that("an error in one worker names it, and the cluster goes on", {
 })
 
 test_that("what workers cannot do is refused, with the way out", {
+  skip_long()
   made <- shared_data()
   ratings <- shared_here(made)
   features <- matrix(1:26, dimnames = list(letters, "f"))

@@ -51,6 +51,7 @@ for (name in names(category_cases)) {
 }
 
 test_that("the twin's mistakes are found", {
+  skip_long()
   model <- category_cases$intercepts()
   for (wrong in c(
     "others_left", "reference", "kept", "flat", "sign", "loose", "one"

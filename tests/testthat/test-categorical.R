@@ -72,6 +72,7 @@ test_that("pieces, thinning, extend() and resume() give the same bits", {
 })
 
 test_that("predictions are those of the stored draws", {
+  skip_long()
   data <- category_example()
   fit <- category_fit(r ~ x + (x | g) + (1 | h), data, offset = o)
   draws <- as.matrix(fit)
@@ -138,6 +139,7 @@ test_that("predictions are those of the stored draws", {
 })
 
 test_that("counts have their predictions and likelihood", {
+  skip_long()
   data <- category_example()
   data$a[[3]] <- data$b[[3]] <- data$c[[3]] <- 0
   fit <- category_fit(cbind(a, b, c) ~ x + (1 | g), data)
@@ -304,6 +306,7 @@ test_that("the groups' deviations have names and a covariance", {
 })
 
 test_that("pictures have a curve for each category", {
+  skip_long()
   data <- category_example()
   fit <- category_fit(r ~ x + f + (1 | g), data)
   made <- gibbsite:::picture_categories(fit, "x", 0.9, NULL)

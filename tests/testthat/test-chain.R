@@ -64,6 +64,7 @@ test_that("the state handed to a segment is not changed in place", {
 })
 
 test_that("the driver's segments never show", {
+  skip_long()
   segments <- 0
   withr::local_options(
     probe.segment = function(state) segments <<- segments + 1
@@ -100,6 +101,7 @@ test_that("a segment ends where burn-in ends", {
 # ---- Promise 2: extend -------------------------------------------------------
 
 test_that("a fit that was extended is the fit of one run", {
+  skip_long()
   whole <- short_gmm(150)
   expect_true(identical_fit(longer(short_gmm(60), 90), whole))
   pieces <- short_gmm(1)

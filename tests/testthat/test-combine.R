@@ -410,6 +410,7 @@ test_that("fits that do not agree are not combined", {
 })
 
 test_that("what differs between fits is said in the words of their calls", {
+  skip_long()
   fit <- function(..., seed = 2) {
     quietly(gibbs_lm(..., draws = 20, burnin = 5, chains = 1, seed = seed,
                      progress = FALSE))

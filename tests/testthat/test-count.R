@@ -3,6 +3,7 @@
 count_fit <- short_fit(quote(gibbs_count))
 
 test_that("default calls converge, and the posterior is near glm.nb's", {
+  skip_long()
   formula <- Days ~ Eth + Sex + Age
   for (seed in seq_len(fast_or(1, 10))) {
     fit <- gibbs_count(formula, MASS::quine, "negbinomial", seed = seed,
@@ -98,6 +99,7 @@ count_fits <- function() {
 }
 
 test_that("densities and means are those of R's functions", {
+  skip_long()
   data <- count_example()
   for (fit in count_fits()) {
     draws <- as.matrix(fit)[c(1, 7), ]
@@ -123,6 +125,7 @@ test_that("densities and means are those of R's functions", {
 })
 
 test_that("predicted counts are whole, and intervals are those of the draws", {
+  skip_long()
   withr::local_seed(1)
   data <- count_example()
   for (fit in count_fits()[fast_or(c(2, 4), 1:4)]) {
@@ -308,6 +311,7 @@ test_that("a flat prior gives the likelihood", {
 })
 
 test_that("counts that vary more than Poisson are told of", {
+  skip_long()
   note <- function(fit) grep("vary", capture.output(print(fit)), value = TRUE)
   fit <- function(...) {
     quietly(gibbs_count(

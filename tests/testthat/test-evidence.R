@@ -435,6 +435,7 @@ test_that("several bars have the evidence of quadrature over the variances", {
 })
 
 test_that("the density of several bars is that of all responses, dense", {
+  skip_long()
   d <- bars_grid()
   d$x <- d$b - 2.5
   # a zero in a bar
@@ -521,6 +522,7 @@ test_that("a logistic regression with crossed groups has its evidence", {
 })
 
 test_that("the joint density of a logistic regression with several bars", {
+  skip_long()
   data <- transform(mtcars, g = rep(1:4, 8), h = rep(1:2, each = 16),
                     wt = wt - 3)
   fit <- quick(gibbs_logistic, cbind(am + 1, 2 - am) ~ wt + (1 + wt | g) +
@@ -1137,6 +1139,7 @@ test_that("fits without evidence are errors that say what to use", {
 })
 
 test_that("evidence at many points says how many are done", {
+  skip_long()
   made <- NULL
   local_object("part_counter", function(what, total, progress, ...) {
     made <<- c(of = total, done = 0)

@@ -335,6 +335,7 @@ expect_twin <- function(n, d, k, form, with_holes, sweeps = 17, ...) {
 }
 
 test_that("the core is its twin, draw for draw", {
+  skip_long()
   withr::local_seed(21)
   for (form in forms) {
     for (with_holes in c(FALSE, TRUE)) {

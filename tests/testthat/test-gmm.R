@@ -1938,6 +1938,7 @@ test_that("components are told apart where the highest mode lies elsewhere", {
 })
 
 test_that("components that are not the same in all draws are named", {
+  skip_long()
   line <- function(...) {
     fit <- quietly(gibbs_gmm(..., draws = 300, thin = 4, seed = 1,
                              progress = FALSE))

@@ -73,6 +73,7 @@ without_b <- function(fit, s, j) {
 }
 
 test_that("the density of a group is the integral over its deviation", {
+  skip_long()
   fits <- crossed_fits()
   for (name in names(fits)) {
     fit <- fits[[name]]
@@ -94,6 +95,7 @@ test_that("the density of a group is the integral over its deviation", {
 })
 
 test_that("the density of a group of one bar is the same integral", {
+  skip_long()
   d <- group_data()
   fits <- list(
     normal = group_fit(gibbs_hlm, y ~ x + (1 | a)),
@@ -158,6 +160,7 @@ test_that("the density of a group's normal responses is exact", {
 })
 
 test_that("deviations of several categories are integrated over together", {
+  skip_long()
   fit <- group_fit(gibbs_categorical, k ~ x + (1 | a))
   found <- log_lik(fit, by = "group", ndraws = 2)
   draws <- as.matrix(fit)[gibbsite:::spread_rows(2, 40, NULL), ]
@@ -267,6 +270,7 @@ test_that("a fold of groups is the fit without them", {
 })
 
 test_that("a factor that a fit does not have is refused", {
+  skip_long()
   d <- group_data()
   two <- group_fit(gibbs_hlm, y ~ x + (1 | a) + (1 | b), d)
   one <- group_fit(gibbs_hlm, y ~ x + (1 | a), d)

@@ -117,6 +117,7 @@ joint_mutants <- lapply(list(
 })
 
 test_that("the core draws what its twin draws", {
+  skip_long()
   normal <- function(model, state, n, wrong) {
     twin_crossed_sweeps(model, state, n)
   }
@@ -174,6 +175,7 @@ test_that("a mistake in the joint draw is found", {
 })
 
 test_that("bars are drawn at once where they are nearly nested", {
+  skip_long()
   jointly <- function(fit) length(fit_part(fit, "model")$data$joint) > 0
   d <- movers_data()
   expect_true(jointly(brief(gibbs_hlm, joint_formula("y"), d)))

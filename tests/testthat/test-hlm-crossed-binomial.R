@@ -57,6 +57,7 @@ bars_draws_of_both <- function(model, wrong = "", n = 4) {
 # ---- exactness ---------------------------------------------------------------
 
 test_that("the core draws what its twin draws", {
+  skip_long()
   for (name in names(bars_cases)) {
     both <- bars_draws_of_both(bars_model(name))
     expect_equal(both$core, both$twin, tolerance = 1e-7, label = name)
@@ -120,6 +121,7 @@ test_that("a bar without terms is the regression without groups", {
 })
 
 test_that("threads and segments never show", {
+  skip_long()
   formulas <- c(
     hit ~ x + (1 + x | a / c), cbind(s, m - s) ~ x + (1 | a) + (1 | b)
   )
@@ -154,6 +156,7 @@ test_that("estimates of known data are near those of maximum likelihood", {
 # ---- the formula and the prior -----------------------------------------------
 
 test_that("bars are expanded as in gibbs_hlm()", {
+  skip_long()
   d <- bars_data()
   groups <- function(formula) {
     names(attr(short_bars(formula, d), "model")$layout)
@@ -265,6 +268,7 @@ test_that("known and new groups are predicted", {
 })
 
 test_that("effects are lists by factor", {
+  skip_long()
   fit <- short_bars(hit ~ x + (x | a) + (1 | b))
   effects <- nlme::ranef(fit)
   expect_identical(names(effects), c("a", "b"))

@@ -41,6 +41,7 @@ crossed_cases <- list(
 # ---- exactness ---------------------------------------------------------------
 
 test_that("the twin draws the same", {
+  skip_long()
   for (name in names(crossed_cases)) {
     case <- crossed_cases[[name]]
     model <- attr(suppressMessages(suppressWarnings(gibbs_hlm(

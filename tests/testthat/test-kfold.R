@@ -741,6 +741,7 @@ test_that("a run is given up from a quarter to three quarters of its cap", {
 })
 
 test_that("a run by the default cap is given up if it will not converge", {
+  skip_long()
   two_peaks <- function(x) log(sum(dnorm(x, c(-30, 30))))
   run <- function(rule) {
     mh_sample(

@@ -187,6 +187,7 @@ test_that("the density sees the names of `init`", {
 })
 
 test_that("the draws are those of the normal distribution", {
+  skip_long()
   n <- normal_parts()
   fit <- quick(
     n$value, c(a = 0, b = 0, c = 0), n$gradient, n$hessian, draws = 5000
@@ -521,6 +522,7 @@ test_that("the targets of several parameters are weighted marginals", {
 })
 
 test_that("six targets are drawn, or those that are named", {
+  skip_long()
   fit <- laplace(function(x) -sum(x^2) / 2, numeric(7), draws = 20, seed = 1)
   picture <- picture_target(fit, NULL, NULL)
   expect_identical(levels(picture$table$variable), indexed("theta", 1:6))
@@ -540,6 +542,7 @@ test_that("six targets are drawn, or those that are named", {
 })
 
 test_that("gradient ascent steps by rho times the gradient", {
+  skip_long()
   gradient <- function(x) 3 - exp(x[[1]])
   fit <- quick(
     log_gamma(3), c(x = -2), gradient, method = "gradient", rho = 0.1
@@ -806,6 +809,7 @@ test_that("a gradient of another scale is found at the mode", {
 })
 
 test_that("another mode on the other side of the start is said", {
+  skip_long()
   two <- function(p, share = 0.7) {
     log(share * stats::dnorm(p[["a"]], -9) +
           (1 - share) * stats::dnorm(p[["a"]], 9))

@@ -202,6 +202,7 @@ test_that("seeded topics take documents of known terms", {
 })
 
 test_that("what cannot be added is refused", {
+  skip_long()
   fit <- plain_first()
   more <- more_corpus[17:24, ]
   expect_gibbsite_error(extend(fit, 5, data = more), "gibbsite_error_names")

@@ -86,6 +86,7 @@ test_that("distinctive words are those of the formulas", {
 })
 
 test_that("prevalence is the regression of the shares", {
+  skip_long()
   fit <- named_fit()
   d <- data.frame(
     party = rep(c("l", "r"), 15), year = seq(-1, 1, length.out = 30)
@@ -165,6 +166,7 @@ test_that("a vector eta is matched to the terms by name", {
 })
 
 test_that("missing, empty and repeated names are treated alike", {
+  skip_long()
   counts <- matrix(1:4, 2, dimnames = list(c("d", "d"), c("a", "b")))
   fit <- function(x) {
     quietly(gibbs_lda(x, 1, draws = 5, burnin = 1, chains = 1, seed = 1,

@@ -88,6 +88,7 @@ test_that("the predictive integral is that of adaptive quadrature", {
 })
 
 test_that("plug-in and Gauss-Hermite are not within its tolerance", {
+  skip_long()
   grid <- fitted_once("grid", integral_grid)
   expect_gt(max(abs(plogis(grid$m) - grid$value)), 0.1)
   # nodes and weights by the eigenvalues of the recurrence (Golub & Welsch)
@@ -247,6 +248,7 @@ test_that("one by one is the same as all at once, dense as sparse", {
 })
 
 test_that("offsets of the formula and of the argument count", {
+  skip_long()
   data <- transform(mtcars, o = qsec / 10)
   inside <- short_logistic(am ~ wt + offset(o), data)
   beside <- short_logistic(am ~ wt, data, offset = o)

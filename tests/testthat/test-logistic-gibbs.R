@@ -512,6 +512,7 @@ test_that("odds ratios are refused where there are none", {
 })
 
 test_that("shares that vary more than binomial ones are told of", {
+  skip_long()
   d <- withr::with_seed(1, {
     x <- stats::rnorm(60)
     data.frame(

@@ -14,6 +14,7 @@ counts_of <- function(fit) {
 }
 
 test_that("every form of sequences has the same counts", {
+  skip_long()
   path <- c("b", "a", "a", "b", "b", "a")
   wanted <- matrix(c(1, 2, 1, 1), 2, dimnames = rep(list(c("a", "b")), 2))
   steps <- table(path[-6], path[-1])
@@ -158,6 +159,7 @@ test_that("a prior of 0 makes a step impossible", {
 })
 
 test_that("predictions are means over the draws' powers", {
+  skip_long()
   fit <- short(c("a", "b", "b", "a", "c", "b", "a"))
   draws <- as.matrix(fit)
   by_hand <- t(apply(draws[, 1:9], 1, function(row) {
@@ -182,6 +184,7 @@ test_that("predictions are means over the draws' powers", {
 })
 
 test_that("a fit has what fits of the package have", {
+  skip_long()
   path <- c("a", "b", "b", "a", "c", "b", "a", "a")
   fit <- short(path)
   expect_s3_class(fit, "gibbsite_fit")

@@ -158,6 +158,7 @@ test_that("a chain in time is the product of its matrices", {
 })
 
 test_that("what a chain in time cannot do is said", {
+  skip_long()
   half <- matrix(0.5, 2, 2)
   two <- markov_chain(list(half, half))
   for (f in list(stationary, plot, as.matrix, mixing_time, is_irreducible)) {

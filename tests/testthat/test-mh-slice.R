@@ -5,6 +5,7 @@
 # ---- one sweep ---------------------------------------------------------------
 
 test_that("sweeps over coordinates are those of the twin", {
+  skip_long()
   withr::local_seed(3)
   for (bounded in c(FALSE, TRUE)) {
     target <- funnel_target(bounded)

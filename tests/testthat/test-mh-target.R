@@ -116,6 +116,7 @@ test_that("a density of a large scale is not one of a product", {
 })
 
 test_that("a density of whole numbers alone is told", {
+  skip_long()
   poisson <- function(x) {
     base::suppressWarnings(stats::dpois(x[[1]], 3, log = TRUE)) +
       if (length(x) > 1) stats::dnorm(x[[2]], log = TRUE) else 0
@@ -339,6 +340,7 @@ test_that("functions at the edge of what is a log density do not break a run", {
 })
 
 test_that("whole numbers that a proposal moves by whole numbers start whole", {
+  skip_long()
   step <- custom_proposal(function(x) x + sample(c(-1, 1), 1), NULL)
   fit <- run(function(k) {
     if (k < 0) -Inf else stats::dpois(k, 1, log = TRUE)

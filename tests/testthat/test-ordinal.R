@@ -207,6 +207,7 @@ test_that("the groups' deviations have names and a covariance", {
 })
 
 test_that("pictures have a curve for each category", {
+  skip_long()
   data <- ordered_example()
   fit <- ordered_fit(r ~ x + f, data)
   made <- gibbsite:::picture_categories(fit, "x", 0.9, NULL)

@@ -247,6 +247,7 @@ test_that("an axis has one scale, and names are words", {
 })
 
 test_that("labels of ticks are read at once, and have room", {
+  skip_long()
   expect_identical(tick_labels(c(0, 2e-4)), c("0.0000", "0.0002"))
   expect_identical(tick_labels(c(0, 1e5)), c("     0", "100000"))
   pairs <- picture_of(few_draws(gibbs_gmm, iris[1:4], 2))

@@ -354,6 +354,7 @@ test_that("a picture of steps that are not there is an error", {
 })
 
 test_that("the path of a Gibbs sampler is a staircase from its start", {
+  skip_long()
   fit <- plane_steps(burnin = 0)
   trace <- mh_trace(fit)
   steps <- trace[[2]]

@@ -15,6 +15,7 @@ mixed_counts <- function() {
 }
 
 test_that("a sweep is that of the twin, for one by one and large counts", {
+  skip_long()
   for (rank in c(1, 2, 5)) {
     for (prior in list(pmf_prior(), pmf_prior(2, 0.5, Inf, 3, 0.5, 2))) {
       model <- suppressMessages(

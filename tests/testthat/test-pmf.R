@@ -56,6 +56,7 @@ test_that("likes are taken from matrices of any kind", {
 })
 
 test_that("what is no count is refused with its pair", {
+  skip_long()
   x <- few_counts()
   with_count <- function(value) transform(x, count = replace(count, 2, value))
   expect_gibbsite_error(class = "gibbsite_error_count", {

@@ -133,6 +133,7 @@ expect_same_answers <- function(f, formula, ..., columns = NULL, like = NULL) {
 }
 
 test_that("the answers do not depend on where a predictor has its 0", {
+  skip_long()
   for (prior in list(lm_prior(), lm_prior("nig"), lm_prior("horseshoe"))) {
     fits <- expect_same_answers(
       gibbs_lm, y ~ x * z + f, prior, columns = c("x:z", "f2", "sigma")
@@ -169,6 +170,7 @@ test_that("the answers do not depend on where a predictor has its 0", {
 })
 
 test_that("interactions of other responses do not depend on it", {
+  skip_long()
   same <- function(f, formula, ...) {
     expect_same_answers(f, formula, ..., like = "x:z")
   }

@@ -272,6 +272,7 @@ test_that("terms and responses of brms are named", {
 })
 
 test_that("a raw polynomial far from 0 is said to lose its curvature", {
+  skip_long()
   set.seed(1)
   d <- data.frame(x = runif(60, 2000, 2020), g = rep(1:6, 10))
   z <- (d$x - 2010) / 6

@@ -19,6 +19,7 @@ away_from_mean <- function(fit) {
 }
 
 test_that("each row is drawn by its own distribution", {
+  skip_long()
   fits <- grouped_fits()
   cars <- transform(datasets::mtcars, cyl = factor(cyl))
   cars$rest <- 8 - cars$carb

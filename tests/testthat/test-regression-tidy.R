@@ -4,6 +4,7 @@
 grouped <- once(grouped_fits)
 
 test_that("the rows of each effect are those of the methods", {
+  skip_long()
   fits <- grouped()
   some <- c("crossed", "logit", "ordered", "three")
   for (name in fast_or(some, names(fits))) {
@@ -90,6 +91,7 @@ test_that("deviations of imputed data are those of each data set", {
 })
 
 test_that("ratios and intervals touch what they say", {
+  skip_long()
   cars <- transform(datasets::mtcars, cyl = factor(cyl))
   fit <- quietly(gibbs_count(
     carb ~ wt + (1 | cyl), cars, draws = 60, burnin = 60, chains = 2, seed = 1,

@@ -200,6 +200,7 @@ test_that("a function given again is found to be the same", {
 })
 
 test_that("a fit keeps the values that its functions read in the workspace", {
+  skip_long()
   in_workspace <- function(f) {
     environment(f) <- globalenv()
     f

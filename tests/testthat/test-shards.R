@@ -62,6 +62,7 @@ expect_one_machine <- function(corpus, x, ...) {
 }
 
 test_that("shards give the bits of one machine, whatever the prior", {
+  skip_long()
   x <- shard_documents()
   corpus <- corpus_here(x)
   expect_one_machine(corpus, x, chains = 2)
@@ -144,6 +145,7 @@ test_that("log_lik of a block in several shards is summed in its order", {
 })
 
 test_that("workers give the same fit as this process, also continued", {
+  skip_long()
   x <- shard_documents()
   cl <- small_cluster(2)
   corpus <- gibbsite::scatter(cl, x, shards = 5, empty = "keep")

@@ -418,6 +418,7 @@ without_parents <- function(fit) {
 }
 
 test_that("fits saved without the classes that several share are read", {
+  skip_long()
   short <- list(draws = 30, burnin = 10, chains = 1, seed = 1)
   run <- function(f, ...) quietly(do.call(f, c(list(...), short)))
   quarter <- function(p) p[["x"]] / 4

@@ -62,6 +62,7 @@ t_draws_of_both <- function(model, wrong = "", n = 5) {
 }
 
 test_that("the core draws what its twin draws", {
+  skip_long()
   for (name in names(t_cases)) {
     both <- t_draws_of_both(t_cases[[name]]())
     expect_equal(both$core, both$twin, tolerance = 1e-7, label = name)

@@ -82,6 +82,7 @@ test_that("the predictor is that of the stored coefficients", {
 })
 
 test_that("predictions are those of the mixture of t distributions", {
+  skip_long()
   fit <- loss()
   new <- stackloss[c(1, 7), ]
   table <- predict(fit, new, interval = "prediction", level = 0.8)
@@ -142,6 +143,7 @@ test_that("rows that were left out have no weight", {
 })
 
 test_that("the methods of regressions have answers", {
+  skip_long()
   withr::local_seed(4)
   for (fit in list(loss(), one_bar(), two_bars())) {
     r2 <- bayes_R2(fit)
@@ -165,6 +167,7 @@ test_that("the methods of regressions have answers", {
 })
 
 test_that("fits of the rows that are left give kfold() and loo()", {
+  skip_long()
   for (fit in list(one_bar(), two_bars())) {
     folds <- quietly(loo::kfold(fit, K = 2, seed = 1, progress = FALSE))
     expect_s3_class(folds, "kfold")
@@ -176,6 +179,7 @@ test_that("fits of the rows that are left give kfold() and loo()", {
 })
 
 test_that("runs can be extended, cut and resumed", {
+  skip_long()
   for (call in list(
     quote(gibbs_lm(y ~ x + m, t_groups(), weights = v)),
     quote(gibbs_hlm(y ~ x + (x | g), t_groups())),

@@ -283,6 +283,7 @@ test_that("print() and the warning speak of a rule with limits of its own", {
 })
 
 test_that("the warning and convergence() name one cause in a long run", {
+  skip_long()
   # log_density rises, but is not among the worst quantities
   far <- function(x) -sum(x^2) / 2
   run <- function() {
