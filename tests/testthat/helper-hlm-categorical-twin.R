@@ -69,17 +69,6 @@ twin_categorical_sweep <- function(model, state, wrong) {
 twin_common <- function(model, views, own, wrong) {
   parts <- lapply(views, `[[`, "model")
   rows <- twin_category_rows(parts[[1]])
-  response <- model$data$parts[[1]]$response
-  counts <- vapply(model$data$parts, function(part) {
-    part$response$success
-  }, numeric(length(response$total)))
-  log_lik <- function(own) {
-    eta <- cbind(0, vapply(seq_along(own), function(k) {
-      twin_category_eta(parts[[k]], own[[k]])
-    }, numeric(nrow(counts))))
-    p <- eta - log(rowSums(exp(eta)))
-    sum(cbind(response$total - rowSums(counts), counts) * p)
-  }
   changed <- function(own, at, d) {
     lapply(own, function(part) {
       part$u[[at]] <- part$u[[at]] - d
@@ -107,7 +96,7 @@ twin_common <- function(model, views, own, wrong) {
       }, 0)))
       d <- unit * log(twin_slice(function(s) {
         then <- changed(own, places[[at]], unit * log(s))
-        log_lik(then) - log(s) +
+        twin_categories_log_lik(model, views, then) - log(s) +
           log_prior(then) / if (wrong == "loose") 10 else 1
       }, 1))
       own <- changed(own, places[[at]], d)
@@ -251,10 +240,6 @@ twin_category_step <- function(part, own, rest) {
 
 twin_category_row <- function(model, views, own) {
   out <- numeric(length(model$columns))
-  counts <- t(vapply(model$data$parts, function(part) {
-    part$response$success
-  }, numeric(model$data$parts[[1]]$n)))
-  eta <- matrix(0, ncol(counts), nrow(counts) + 1)
   for (k in seq_along(own)) {
     part <- views[[k]]$model
     q <- lengths(lapply(part$layout, `[[`, "bar"))
@@ -264,13 +249,23 @@ twin_category_row <- function(model, views, own) {
       own[[k]]$u
     )
     out[views[[k]]$at] <- values
-    eta[, k + 1] <- twin_category_eta(part, own[[k]])
   }
-  all <- rbind(model$data$parts[[1]]$response$total - colSums(counts), counts)
-  log_p <- eta - log(rowSums(exp(eta)))
   out[match("log_lik", model$columns)] <-
-    model$data$parts[[1]]$constant + sum(t(all) * log_p)
+    model$data$parts[[1]]$constant + twin_categories_log_lik(model, views, own)
   out
+}
+
+# Without the multinomial coefficients.
+twin_categories_log_lik <- function(model, views, own) {
+  parts <- model$data$parts
+  n <- parts[[1]]$n
+  counts <- vapply(parts, function(part) part$response$success, numeric(n))
+  counts <- matrix(counts, n)
+  eta <- cbind(0, matrix(vapply(seq_along(own), function(k) {
+    twin_category_eta(views[[k]]$model, own[[k]])
+  }, numeric(n)), n))
+  first <- parts[[1]]$response$total - rowSums(counts)
+  sum(cbind(first, counts) * (eta - log(rowSums(exp(eta)))))
 }
 
 # Three categories, with weights, and counts.

@@ -8,17 +8,12 @@
 #include "numeric/polya_gamma.h"
 #include "numeric/positive_normal.h"
 
-/* The binomial coefficients are left out below, too. */
-double hlm_logit_log_row(const hlm_binomial *r, size_t i, double eta) {
-  const double s = r->success[i], f = r->total[i] - s;
-  return (eta > 0.0 ? -f * eta : s * eta) -
-         r->total[i] * log_cdf_logistic(fabs(eta));
-}
-
 static double logit_log_lik(const void *response, const double *eta, size_t n) {
+  const hlm_binomial *r = response;
   double sum = 0.0;
   for (size_t i = 0; i < n; i++)
-    sum += hlm_logit_log_row(response, i, eta[i]);
+    sum +=
+      log_trials_logistic(r->success[i], r->total[i] - r->success[i], eta[i]);
   return sum;
 }
 
@@ -26,11 +21,9 @@ static double probit_log_lik(const void *response, const double *eta,
                              size_t n) {
   const hlm_binomial *r = response;
   double sum = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const double s = r->success[i], f = r->total[i] - s;
-    sum += (s > 0.0 ? s * log_cdf_normal(eta[i]) : 0.0) +
-           (f > 0.0 ? f * log_cdf_normal(-eta[i]) : 0.0);
-  }
+  for (size_t i = 0; i < n; i++)
+    sum +=
+      log_trials_normal(r->success[i], r->total[i] - r->success[i], eta[i]);
   return sum;
 }
 

@@ -19,7 +19,4 @@ typedef struct {
 
 extern const hlm_response hlm_logit, hlm_probit;
 
-/* log P(s_i | eta_i) of a logit response, without the binomial coefficient */
-double hlm_logit_log_row(const hlm_binomial *response, size_t i, double eta);
-
 #endif

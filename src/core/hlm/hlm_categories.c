@@ -8,6 +8,7 @@
 #include "hlm/hlm_binomial.h"
 #include "numeric/arena.h"
 #include "numeric/linalg.h"
+#include "numeric/log_cdf.h"
 #include "run/slice.h"
 
 static void carve(hlm_categories *m, arena *work) {
@@ -131,30 +132,28 @@ static status draw_shift(hlm_categories *m, const scan_control *control) {
 /* The d of term t of group j of bar f, in units of its prior's standard deviation. */
 typedef struct {
   const hlm_categories *model;
-  hlm_binomial first;
-  size_t f, j, t;
-  double slope, bend; /* of the prior */
-  double unit;
+  const hlm_rows *rows;
+  size_t f, q, j, t;
+  double slope, bend, unit; /* of the prior: Q times the mean, Q, Q^-1/2 */
 } common_deviation;
 
 static double log_of_common(const void *target, double x) {
   const common_deviation *move = target;
   const hlm_categories *m = move->model;
-  const hlm_rows *rows = m->part->data.rows + move->f;
-  const size_t q = m->part->data.bar[move->f].q;
-  const double d = move->unit * x;
+  const hlm_rows *rows = move->rows;
+  const double *total = response_of(m, 0)->total, d = move->unit * x;
   double sum = d * (move->slope - 0.5 * d * move->bend);
   for (int at = rows->first[move->j]; at < rows->first[move->j + 1]; at++) {
     const size_t i = (size_t)rows->row[at];
-    sum += hlm_logit_log_row(&move->first, i,
-                             m->rest[i] + d * rows->z[move->t + q * i]);
+    sum += log_trials_logistic(m->reference[i], total[i] - m->reference[i],
+                               m->rest[i] + d * rows->z[move->t + move->q * i]);
   }
   return sum;
 }
 
 static void weigh_common(common_deviation *move) {
   const hlm_categories *m = move->model;
-  const size_t q = m->part->data.bar[move->f].q;
+  const size_t q = move->q;
   move->slope = move->bend = 0.0;
   for (size_t k = 0; k < m->parts; k++) {
     const hlm_model *bar = m->part[k].bar + move->f;
@@ -166,8 +165,8 @@ static void weigh_common(common_deviation *move) {
 }
 
 static void move_common(hlm_categories *m, common_deviation *move) {
-  const hlm_rows *rows = m->part->data.rows + move->f;
-  const size_t q = m->part->data.bar[move->f].q;
+  const hlm_rows *rows = move->rows;
+  const size_t q = move->q;
   weigh_common(move);
   const double d = move->unit * slice_step(log_of_common, move, 0.0);
   for (size_t k = 0; k < m->parts; k++)
@@ -190,7 +189,7 @@ static void draw_common(hlm_categories *m) {
       linalg_inverse_from_cholesky(bar->state.factor, q, bar->inverse);
     }
     common_deviation move = {
-      m, {m->reference, response_of(m, 0)->total}, f, 0, 0, 0.0, 0.0, 0.0};
+      .model = m, .rows = data->rows + f, .f = f, .q = q};
     for (; move.j < data->bar[f].groups; move.j++)
       for (move.t = 0; move.t < q; move.t++)
         move_common(m, &move);

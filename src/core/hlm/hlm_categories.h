@@ -14,13 +14,15 @@
  *   with K > 2 categories
  *     b_k -> b_k - d for all k
  *     for each bar f, group j and term t:  u_fkjt -> u_fkjt - d for all k
- * The last two are the same for the first category, whose eta becomes x_i'd, or z_ftd in
- * group j, against the others as they are: with b_k ~ N(m_k, P_k^-1) the conditional of
- * d is that of a logistic regression with the prior N(P^-1 sum_k P_k (b_k - m_k), P^-1),
- * P = sum_k P_k, and that of the d of a group has the prior of sum_k u_fkj'Q_k u_fkj,
- * Q_k = Sigma_fk^-1; a slice step (moves along a group: Liu & Sabatti 2000,
- * doi:10.1093/biomet/87.2.353).  They move what all categories have in common, which is
- * slow otherwise where the first category is rare or apart from the others.
+ * The last two move what all categories have in common, which is slow otherwise where
+ * the first category is rare or apart from the others (moves along a group: Liu &
+ * Sabatti 2000, doi:10.1093/biomet/87.2.353).  To add d to the eta of the first category
+ * would do the same, so d has the likelihood of a logistic regression of the first
+ * category against the others as they are:
+ *   of b    linear predictor x_i'd,  prior N(P^-1 sum_k P_k (b_k - m_k), P^-1),
+ *           P = sum_k P_k,  where b_k ~ N(m_k, P_k^-1)
+ *   of u    linear predictor z_fit d in group j,  prior N(Q^-1 sum_k (Q_k u_fkj)_t, Q^-1),
+ *           Q = sum_k (Q_k)_tt,  Q_k = Sigma_fk^-1;  a slice step
  *
  * With proposals the effects of a category are drawn by hlm_count.h instead, where rows
  * have many trials.
@@ -50,8 +52,8 @@ typedef struct {
 
 size_t hlm_categories_work_size(size_t parts, size_t n);
 
-/* A model of `parts` opened models, `shift` and `proposals` (borrowed), which have the same rows and
- * fixed effects, and the parts the offset o, in `work`. */
+/* A model of `parts` opened models, `shift` and `proposals` (borrowed), which have the same
+ * rows and fixed effects, and the parts the offset o, in `work`. */
 void hlm_categories_open(hlm_categories *model, hlm_latent *part, size_t parts,
                          hlm_latent *shift, hlm_count *proposals, void *work);
 

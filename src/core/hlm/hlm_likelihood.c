@@ -21,11 +21,6 @@ double hlm_weight(const hlm_likelihood *rows, size_t i) {
   return rows->weights ? rows->weights[i] : 1.0;
 }
 
-/* y log(1 + exp(-t)) + f log(1 + exp(t)) */
-static double logit_loss(double y, double f, double t) {
-  return (t > 0.0 ? f * t : -y * t) + (y + f) * log_cdf_logistic(fabs(t));
-}
-
 /* Poisson rows: y (d - expm1(d)), d = eta - log y */
 double hlm_log_row(const hlm_likelihood *rows, size_t i, double eta) {
   const double y = rows->y[i], v = hlm_weight(rows, i);
@@ -34,12 +29,10 @@ double hlm_log_row(const hlm_likelihood *rows, size_t i, double eta) {
     return v * (y > 0.0 ? y * (d - expm1(d)) : -exp(eta));
   }
   if (rows->type == HLM_NEGBINOMIAL)
-    return -v * logit_loss(y, rows->size, eta - rows->log_size);
+    return v * log_trials_logistic(y, rows->size, eta - rows->log_size);
   const double f = rows->failures[i];
-  if (rows->type == HLM_LOGIT)
-    return -v * logit_loss(y, f, eta);
-  return v * ((y > 0.0 ? y * log_cdf_normal(eta) : 0.0) +
-              (f > 0.0 ? f * log_cdf_normal(-eta) : 0.0));
+  return v * (rows->type == HLM_LOGIT ? log_trials_logistic(y, f, eta)
+                                      : log_trials_normal(y, f, eta));
 }
 
 /* ---- derivatives ------------------------------------------------------------------- */
@@ -220,8 +213,9 @@ double hlm_log_of_size(const hlm_likelihood *rows, const double *eta,
   double sum = rows->constant;
   for (size_t i = 0; i < rows->n; i++) {
     const double y = rows->y[i];
-    sum += hlm_weight(rows, i) * (log_ways(y, size, log_size, rows->known[i]) -
-                                  logit_loss(y, size, eta[i] - log_size));
+    sum +=
+      hlm_weight(rows, i) * (log_ways(y, size, log_size, rows->known[i]) +
+                             log_trials_logistic(y, size, eta[i] - log_size));
   }
   return sum;
 }

@@ -43,4 +43,15 @@ static inline double log_cdf_logistic(double a) {
   return log1p(exp(-a));
 }
 
+/* log P of y successes and f failures, without the binomial coefficient:
+ * y log F(x) + f log F(-x), F the logistic or the normal distribution function. */
+static inline double log_trials_logistic(double y, double f, double x) {
+  return (x > 0.0 ? -f * x : y * x) - (y + f) * log_cdf_logistic(fabs(x));
+}
+
+static inline double log_trials_normal(double y, double f, double x) {
+  return (y > 0.0 ? y * log_cdf_normal(x) : 0.0) +
+         (f > 0.0 ? f * log_cdf_normal(-x) : 0.0);
+}
+
 #endif
