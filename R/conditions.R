@@ -40,8 +40,8 @@ warn_gibbsite <- function(message, class, ..., envir = rlang::caller_env()) {
   )
 }
 
-# The same of words as they stand: a line, and one with a bullet for each of the
-# `rest`. For the end of a quick fit, which cli would slow down.
+# A warning of plain words: a first line, then a bullet for each element of
+# `rest`. cli, which warn_gibbsite() uses, takes longer than a quick fit.
 warn_plainly <- function(header, rest, class, ..., call = NULL) {
   width <- getOption("cli.condition_width", getOption("width"))
   wrapped <- function(words, ...) paste(strwrap(words, ...), collapse = "\n")

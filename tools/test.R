@@ -88,7 +88,8 @@ digest <- function(results) {
   )
 }
 
-# testthat prepares its output before each comparison, though nothing is shown.
+# testthat sets the options of its output before each comparison. Nothing is
+# printed here, so it need not.
 testthat::MultiReporter$set("public", "local_user_output", function(...) NULL)
 
 # The helpers are read once for all files of a process: what once() has made for

@@ -64,7 +64,7 @@ registerS3method("conditionMessage", "gibbsite_error", function(c) {
   rlang::cnd_message(c)
 })
 
-# rlang looks for the calls of each error, of which no test asks.
+# rlang records the call stack of each error; no test reads it.
 options("rlang:::disable_trace_capture" = TRUE)
 
 kind_of <- function(condition) {
